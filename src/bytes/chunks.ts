@@ -1,0 +1,111 @@
+/**
+ * A first-in first-out queue of received chunks. Taking from it copies only where what is taken spans two chunks;
+ * all work together is linear in the bytes that pass through.
+ */
+
+const COMPACT_AT = 64; // consumed chunks are dropped from the front once this many have piled up
+
+export class ChunkQueue {
+  #chunks: Uint8Array[] = [];
+  #first = 0;
+  #offset = 0;
+  #length = 0;
+  #scanned = 0;
+
+  /** Bytes in the queue. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Appends `chunk`; the queue owns it from now on. */
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  /** The next `count` bytes without taking them, or `undefined` when there are fewer. */
+  peek(count: number): Uint8Array | undefined {
+    if (count > this.#length) return undefined;
+    const head = this.#chunks[this.#first];
+    if (head !== undefined && head.length - this.#offset >= count) {
+      return head.subarray(this.#offset, this.#offset + count);
+    }
+    return this.#gather(count);
+  }
+
+  /** Takes exactly `count` bytes, or `undefined` when there are fewer. A view of the chunk where it can be. */
+  take(count: number): Uint8Array | undefined {
+    const bytes = this.peek(count);
+    if (bytes !== undefined) this.#drop(count);
+    return bytes;
+  }
+
+  /** Takes what the first chunk holds, at most `max` bytes, never copying; `undefined` when the queue is empty. */
+  takeSome(max: number): Uint8Array | undefined {
+    const head = this.#chunks[this.#first];
+    if (head === undefined || max <= 0) return undefined;
+    return this.take(Math.min(max, head.length - this.#offset));
+  }
+
+  /** Everything, one array. */
+  takeAll(): Uint8Array {
+    return this.take(this.#length) ?? new Uint8Array(0);
+  }
+
+  /**
+   * Index of the first `byte` in the queue, or -1. What was searched before is not searched again, so one
+   * queue must be searched for one byte value until it is found.
+   */
+  indexOf(byte: number): number {
+    let base = 0;
+    for (let i = this.#first; i < this.#chunks.length; i++) {
+      const chunk = this.#chunks[i] as Uint8Array;
+      const start = i === this.#first ? this.#offset : 0;
+      const size = chunk.length - start;
+      if (base + size > this.#scanned) {
+        const found = chunk.indexOf(byte, start + Math.max(0, this.#scanned - base));
+        if (found >= 0) return base + found - start;
+      }
+      base += size;
+    }
+    this.#scanned = this.#length;
+    return -1;
+  }
+
+  #gather(count: number): Uint8Array {
+    const bytes = new Uint8Array(count);
+    let at = 0;
+    for (let i = this.#first; at < count; i++) {
+      const chunk = this.#chunks[i] as Uint8Array;
+      const start = i === this.#first ? this.#offset : 0;
+      const piece = chunk.subarray(start, Math.min(chunk.length, start + count - at));
+      bytes.set(piece, at);
+      at += piece.length;
+    }
+    return bytes;
+  }
+
+  #drop(count: number): void {
+    this.#length -= count;
+    this.#scanned = Math.max(0, this.#scanned - count);
+    let left = count;
+    while (left > 0) {
+      const available = (this.#chunks[this.#first] as Uint8Array).length - this.#offset;
+      if (left < available) {
+        this.#offset += left;
+        return;
+      }
+      left -= available;
+      this.#first++;
+      this.#offset = 0;
+    }
+    if (this.#first === this.#chunks.length) {
+      this.#chunks = [];
+      this.#first = 0;
+    } else if (this.#first >= COMPACT_AT) {
+      this.#chunks = this.#chunks.slice(this.#first);
+      this.#first = 0;
+    }
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The cryptography that puressh stands on, as plain tables of primitives. Knows nothing of SSH: no packet formats, no
+ * key blobs, no algorithm names of RFC 4253. `pure/` implements all of it with noble; `native/` some of it with the runtime.
+ *
+ * Ownership: inputs named `data` may be overwritten by the callee and must not be used after the call; every other input is
+ * only read. Results are the caller's. Bulk primitives are synchronous; asymmetric ones may answer with a promise.
+ */
+
+/** A value now, or later. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** Gives `length` unpredictable bytes. Deterministic sources exist for replay and tests only. */
+export type RandomSource = (length: number) => Uint8Array;
+
+export type HashName = 'sha1' | 'sha256' | 'sha384' | 'sha512';
+
+/** A hash function. */
+export interface Hash {
+  /** Bytes of a digest. */
+  readonly size: number;
+  digest(message: Uint8Array): Uint8Array;
+}
+
+/** A keyed MAC, ready for many messages. */
+export interface Mac {
+  /** MAC of `first` ‖ `second`. */
+  compute(first: Uint8Array, second: Uint8Array): Uint8Array;
+}
+
+/** HMAC (RFC 2104) over one hash. */
+export interface MacPrimitive {
+  /** Bytes of a MAC. */
+  readonly size: number;
+  create(key: Uint8Array): Mac;
+}
+
+/** A stream cipher that keeps its position: each call goes on where the last one ended. */
+export interface Stream {
+  /** `data` with the key stream applied; may be `data` itself. */
+  apply(data: Uint8Array): Uint8Array;
+}
+
+/** AES in counter mode (SP 800-38A), 128-bit big-endian counter that starts at `counter`. */
+export interface StreamPrimitive {
+  readonly keySize: number;
+  create(key: Uint8Array, counter: Uint8Array): Stream;
+}
+
+/** A keyed AEAD, ready for many messages. */
+export interface Aead {
+  /** Ciphertext and tag of `data`, as pieces to be sent one after the other. */
+  seal(nonce: Uint8Array, associated: Uint8Array, data: Uint8Array): Uint8Array[];
+  /** Plaintext of `data`, which is ciphertext ‖ tag; `undefined` when the tag does not match. */
+  open(nonce: Uint8Array, associated: Uint8Array, data: Uint8Array): Uint8Array | undefined;
+}
+
+/** AES-GCM (SP 800-38D) with a 12-byte nonce and a 16-byte tag. */
+export interface AeadPrimitive {
+  readonly keySize: number;
+  readonly nonceSize: number;
+  readonly tagSize: number;
+  create(key: Uint8Array): Aead;
+}
+
+/** ChaCha20 as D. J. Bernstein defined it: 64-bit little-endian counter, 64-bit nonce. */
+export interface ChaCha {
+  /** `data` with the key stream from block `counter` on applied; may be `data` itself. */
+  apply(key: Uint8Array, nonce: Uint8Array, counter: number, data: Uint8Array): Uint8Array;
+}
+
+/** Poly1305 (RFC 8439 §2.5): 32-byte one-time key, 16-byte tag. */
+export interface Poly1305 {
+  compute(key: Uint8Array, message: Uint8Array): Uint8Array;
+}
+
+export type AgreementName = 'x25519' | 'p256' | 'p384' | 'p521';
+
+/** The secret half of an ephemeral key pair. Opaque to all but the primitive that made it. */
+export type AgreementSecret = Uint8Array;
+
+/**
+ * A key agreement, seen as a key encapsulation so that Diffie-Hellman and post-quantum methods look alike. Public values
+ * have the encoding that SSH sends (RFC 7748 §5 bytes; uncompressed points of SEC 1 §2.3.3); shared secrets keep their
+ * full width. Bad lengths, points off the curve and all-zero secrets throw `crypto`.
+ */
+export interface Agreement {
+  /** The initiator's pair. */
+  generate(random: RandomSource): { readonly secret: AgreementSecret; readonly publicValue: Uint8Array };
+  /** The responder's value and the shared secret, from the initiator's value. */
+  respond(
+    random: RandomSource,
+    initiator: Uint8Array,
+  ): MaybePromise<{ readonly publicValue: Uint8Array; readonly shared: Uint8Array }>;
+  /** The shared secret on the initiator's side. */
+  finish(secret: AgreementSecret, responder: Uint8Array): MaybePromise<Uint8Array>;
+}
+
+/** Ed25519 (RFC 8032): 32-byte public keys and seeds, 64-byte signatures. Bad lengths verify as false. */
+export interface Ed25519 {
+  publicKey(seed: Uint8Array): Uint8Array;
+  sign(seed: Uint8Array, message: Uint8Array): MaybePromise<Uint8Array>;
+  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): MaybePromise<boolean>;
+}
+
+export type CurveName = 'p256' | 'p384' | 'p521';
+
+/** ECDSA on one curve with the hash of RFC 5656 §6.2.1 (SHA-256, SHA-384, SHA-512). */
+export interface Ecdsa {
+  /** Bytes of a scalar, and of each half of a signature. */
+  readonly size: number;
+  readonly hash: HashName;
+  /** The uncompressed point of a scalar. */
+  publicKey(scalar: Uint8Array): Uint8Array;
+  /** Whether `point` is an uncompressed point on the curve and not the point at infinity. */
+  isPublicKey(point: Uint8Array): boolean;
+  /** r ‖ s, each `size` bytes; nonces as RFC 6979 says, or hedged. */
+  sign(scalar: Uint8Array, message: Uint8Array): MaybePromise<Uint8Array>;
+  /** `signature` is r ‖ s, each `size` bytes. High s is accepted. Anything malformed verifies as false. */
+  verify(point: Uint8Array, message: Uint8Array, signature: Uint8Array): MaybePromise<boolean>;
+}
+
+/** RSA public key; big-endian unsigned integers. */
+export interface RsaPublicKey {
+  readonly modulus: Uint8Array;
+  readonly exponent: Uint8Array;
+}
+
+/** RSA private key; big-endian unsigned integers. */
+export interface RsaPrivateKey extends RsaPublicKey {
+  readonly privateExponent: Uint8Array;
+  readonly prime1: Uint8Array;
+  readonly prime2: Uint8Array;
+  /** (inverse of prime2) mod prime1. */
+  readonly coefficient: Uint8Array;
+}
+
+/** RSASSA-PKCS1-v1_5 (RFC 8017 §8.2). Signatures are as long as the modulus; shorter ones verify as false. */
+export interface Rsa {
+  sign(key: RsaPrivateKey, hash: HashName, message: Uint8Array): MaybePromise<Uint8Array>;
+  verify(key: RsaPublicKey, hash: HashName, message: Uint8Array, signature: Uint8Array): MaybePromise<boolean>;
+}
+
+/** Every primitive, in one plain value that is passed in and never looked up. */
+export interface CryptoProvider {
+  /** For traces: `pure`, or `node+pure` where the runtime's own primitives lie over the pure ones. */
+  readonly name: string;
+  readonly random: RandomSource;
+  readonly hashes: Readonly<Record<HashName, Hash>>;
+  readonly macs: Readonly<Record<'hmac-sha1' | 'hmac-sha256' | 'hmac-sha512', MacPrimitive>>;
+  readonly streams: Readonly<Record<'aes128-ctr' | 'aes192-ctr' | 'aes256-ctr', StreamPrimitive>>;
+  readonly aeads: Readonly<Record<'aes128-gcm' | 'aes256-gcm', AeadPrimitive>>;
+  readonly chacha20: ChaCha;
+  readonly poly1305: Poly1305;
+  readonly agreements: Readonly<Record<AgreementName, Agreement>>;
+  readonly ed25519: Ed25519;
+  readonly ecdsa: Readonly<Record<CurveName, Ecdsa>>;
+  readonly rsa: Rsa;
+  /** Whether AES runs in hardware here: decides which cipher is offered first. */
+  readonly fastAes: boolean;
+}
