@@ -26,11 +26,25 @@ export function minimalBytes(value: bigint): Uint8Array {
   return bytesFromBigint(value, Math.ceil(digits.length / 2));
 }
 
-/** The body of an mpint that holds the unsigned integer in `bytes`: no needless zeros, 00 before a set top bit. */
-export function mpintBody(bytes: Uint8Array): Uint8Array {
+/** The integer in `bytes` without leading zero bytes, as a view; zero is no bytes. */
+export function trimZeros(bytes: Uint8Array): Uint8Array {
   let start = 0;
   while (start < bytes.length && bytes[start] === 0) start++;
-  const minimal = bytes.subarray(start);
+  return bytes.subarray(start);
+}
+
+/** The integer in `bytes` as exactly `length` bytes; `undefined` when it needs more. */
+export function resizeInteger(bytes: Uint8Array, length: number): Uint8Array | undefined {
+  const minimal = trimZeros(bytes);
+  if (minimal.length > length) return undefined;
+  const resized = new Uint8Array(length);
+  resized.set(minimal, length - minimal.length);
+  return resized;
+}
+
+/** The body of an mpint that holds the unsigned integer in `bytes`: no needless zeros, 00 before a set top bit. */
+export function mpintBody(bytes: Uint8Array): Uint8Array {
+  const minimal = trimZeros(bytes);
   if (minimal.length === 0 || (minimal[0] as number) < 0x80) return minimal;
   const padded = new Uint8Array(minimal.length + 1);
   padded.set(minimal, 1);

@@ -1,0 +1,224 @@
+/**
+ * known_hosts files: sshd(8), SSH_KNOWN_HOSTS FILE FORMAT. Text in, verdicts and text out. Decides as OpenSSH's
+ * check_hostkeys_by_key_or_type does. Must not know where files are, nor what a program does with a verdict.
+ */
+
+import { equalBytes } from '../bytes/bytes.ts';
+import { base64, fromBase64, printable, utf8 } from '../bytes/text.ts';
+import type { CryptoProvider } from '../crypto/provider.ts';
+import { SshError } from '../errors.ts';
+import { lowerAscii, matchPatternList } from './host_pattern.ts';
+import { fingerprint, parsePublicKey } from './public_key.ts';
+import { formatPublicKeyLine } from './public_key_line.ts';
+
+/** The port whose names stand in the file without a port: RFC 4253 §4.1. */
+const SSH_PORT = 22;
+/** Bytes of a salt and of a hashed name: HMAC-SHA1. */
+const HASH_SIZE = 20;
+
+/** The hosts that a line is about. */
+export type HostNames =
+  | { readonly form: 'patterns'; readonly list: string }
+  | { readonly form: 'hashed'; readonly salt: Uint8Array; readonly hash: Uint8Array };
+
+/** One line that holds a key. */
+export interface KnownHostsEntry {
+  /** Where the line is: what the caller called the file, and the line number, from 1. */
+  readonly source: string;
+  readonly line: number;
+  readonly marker: 'none' | 'revoked' | 'cert-authority';
+  readonly names: HostNames;
+  readonly keyType: string;
+  readonly blob: Uint8Array;
+}
+
+/** A line that is neither empty, nor a comment, nor usable. It takes no part in any verdict. */
+export interface IgnoredLine {
+  readonly source: string;
+  readonly line: number;
+  readonly text: string;
+  readonly reason: string;
+}
+
+/** What a file says. */
+export interface KnownHosts {
+  readonly entries: readonly KnownHostsEntry[];
+  readonly ignored: readonly IgnoredLine[];
+}
+
+/** A key that a host is known under, and where that stands. */
+export interface KnownKey {
+  readonly type: string;
+  readonly fingerprint: string;
+  readonly source: string;
+  readonly line: number;
+}
+
+/** What the files say about a host and the key that it showed. */
+export type HostKeyVerdict =
+  | { readonly state: 'known'; readonly source: string; readonly line: number }
+  | { readonly state: 'unknown' }
+  | { readonly state: 'changed'; readonly known: readonly KnownKey[] }
+  | { readonly state: 'revoked'; readonly source: string; readonly line: number };
+
+/** The lines of a known_hosts file. Never throws: what cannot be used is reported in `ignored`. */
+export function parseKnownHosts(text: string, source = 'known_hosts'): KnownHosts {
+  const entries: KnownHostsEntry[] = [];
+  const ignored: IgnoredLine[] = [];
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
+  lines.forEach((raw, index) => {
+    const fields = raw.split(/[ \t\r]+/).filter((field) => field !== '');
+    if (fields.length === 0 || fields[0]?.startsWith('#')) return;
+    const found = parseLine(fields);
+    if (typeof found === 'string') ignored.push({ source, line: index + 1, text: raw, reason: found });
+    else entries.push({ source, line: index + 1, ...found });
+  });
+  return { entries, ignored };
+}
+
+const markers: Readonly<Record<string, KnownHostsEntry['marker']>> = {
+  '@revoked': 'revoked',
+  '@cert-authority': 'cert-authority',
+};
+
+/** The entry, or the reason why there is none. */
+function parseLine(fields: readonly string[]): Omit<KnownHostsEntry, 'source' | 'line'> | string {
+  const first = fields[0] as string;
+  const marked = first.startsWith('@');
+  const marker = marked ? markers[first] : 'none';
+  if (marker === undefined) return `Unknown marker ${printable(first, 40)}`;
+  const [hosts, type, digits] = marked ? fields.slice(1) : fields;
+  if (hosts === undefined || type === undefined || digits === undefined) return 'Fewer than three fields';
+  if (hosts.startsWith('@')) return 'More than one marker';
+  const names = parseNames(hosts);
+  if (names === undefined) return 'A hashed host name that is not |1|salt|hash';
+  if (/^[0-9]+$/.test(type)) return 'A key of SSH 1';
+  const blob = fromBase64(digits);
+  if (blob === undefined) return 'The key is not base64';
+  try {
+    const key = parsePublicKey(blob);
+    if (key.type !== type) return `A key of type ${key.type} under the name of ${printable(type, 64)}`;
+    return { marker, names, keyType: type, blob };
+  } catch (error) {
+    if (error instanceof SshError) return error.message;
+    throw error;
+  }
+}
+
+function parseNames(hosts: string): HostNames | undefined {
+  if (!hosts.startsWith('|')) return { form: 'patterns', list: hosts };
+  const [, salt, hash] = /^\|1\|([^|]+)\|([^|]+)$/.exec(hosts)?.map(fromBase64) ?? [];
+  if (salt?.length !== HASH_SIZE || hash?.length !== HASH_SIZE) return undefined;
+  return { form: 'hashed', salt, hash };
+}
+
+/** The name that lines give a host: as it is for port 22, `[host]:port` for any other. Throws `bad-argument`. */
+export function knownHostsName(host: string, port: number): string {
+  if (host === '') throw new SshError('bad-argument', 'The host name is empty');
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new SshError('bad-argument', `Not a port: ${port}`);
+  const name = lowerAscii(host);
+  return port === SSH_PORT ? name : `[${name}]:${port}`;
+}
+
+/** The entries about a host at a port, in order, whatever their marker. `host` may be an address. */
+export function matchKnownHosts(
+  crypto: Pick<CryptoProvider, 'macs'>,
+  entries: readonly KnownHostsEntry[],
+  host: string,
+  port: number,
+): KnownHostsEntry[] {
+  const name = knownHostsName(host, port);
+  const nameBytes = utf8(name);
+  return entries.filter(({ names }) =>
+    names.form === 'patterns'
+      ? matchPatternList(name, names.list)
+      : equalBytes(hashName(crypto, names.salt, nameBytes), names.hash),
+  );
+}
+
+function hashName(crypto: Pick<CryptoProvider, 'macs'>, salt: Uint8Array, name: Uint8Array): Uint8Array {
+  return crypto.macs['hmac-sha1'].create(salt).compute(name, new Uint8Array(0));
+}
+
+/**
+ * The entries under `[host]:port`, and those under the plain name, which OpenSSH asks too before it calls a key unknown:
+ * a host that is known at port 22 has the same key behind another port.
+ */
+function bothNames(
+  crypto: Pick<CryptoProvider, 'macs'>,
+  entries: readonly KnownHostsEntry[],
+  host: string,
+  port: number,
+): { readonly exact: KnownHostsEntry[]; readonly plain: KnownHostsEntry[] } {
+  const exact = matchKnownHosts(crypto, entries, host, port);
+  return { exact, plain: port === SSH_PORT ? [] : matchKnownHosts(crypto, entries, host, SSH_PORT) };
+}
+
+/** Whether a line says that its key is the host's own. */
+function isKey({ marker }: KnownHostsEntry): boolean {
+  return marker === 'none';
+}
+
+/**
+ * What `entries` say about the key in `blob`. As in OpenSSH, a host that is known under other keys only is `changed` even
+ * when those are of another type, and lines under the plain name can make a key at another port `known`, but not
+ * `changed`. Stricter than OpenSSH in one point: a revocation under the plain name always counts.
+ */
+export function checkHostKey(
+  crypto: Pick<CryptoProvider, 'hashes' | 'macs'>,
+  entries: readonly KnownHostsEntry[],
+  host: string,
+  port: number,
+  blob: Uint8Array,
+): HostKeyVerdict {
+  const { exact, plain } = bothNames(crypto, entries, host, port);
+  const same = (entry: KnownHostsEntry) => equalBytes(entry.blob, blob);
+  const revoked = [...exact, ...plain].find((entry) => entry.marker === 'revoked' && same(entry));
+  if (revoked !== undefined) return { state: 'revoked', source: revoked.source, line: revoked.line };
+  const exactKeys = exact.filter(isKey);
+  const keys = exactKeys.length > 0 ? exactKeys : plain.filter(isKey);
+  const known = keys.find(same);
+  if (known !== undefined) return { state: 'known', source: known.source, line: known.line };
+  if (exactKeys.length === 0) return { state: 'unknown' };
+  return {
+    state: 'changed',
+    known: exactKeys.map(({ keyType, blob: other, source, line }) => {
+      return { type: keyType, fingerprint: fingerprint(crypto, other), source, line };
+    }),
+  };
+}
+
+/**
+ * The types of the keys that a host is known under, each once, in the order of the lines. Asking for these first in
+ * negotiation keeps a known host from showing a key that is not known.
+ */
+export function knownKeyTypes(
+  crypto: Pick<CryptoProvider, 'macs'>,
+  entries: readonly KnownHostsEntry[],
+  host: string,
+  port: number,
+): string[] {
+  const { exact, plain } = bothNames(crypto, entries, host, port);
+  const types = (found: KnownHostsEntry[]) => found.filter(isKey).map(({ keyType }) => keyType);
+  return [...new Set(exact.some(isKey) ? types(exact) : types(plain))];
+}
+
+/**
+ * The line for a key, without an end of line. With `hashWith` the name is hashed under a fresh salt. Throws `bad-argument`
+ * for a host name that cannot stand in the file without meaning something else, `decode` for a blob without a type.
+ */
+export function formatKnownHostsLine(
+  host: string,
+  port: number,
+  blob: Uint8Array,
+  hashWith?: Pick<CryptoProvider, 'macs' | 'random'>,
+): string {
+  if (/[^!-~\u00a1-\uffff]|[,*?!|#@[\]]/.test(host)) {
+    throw new SshError('bad-argument', `'${printable(host)}' is not a host name that can stand in a known_hosts file`);
+  }
+  const name = knownHostsName(host, port);
+  if (hashWith === undefined) return `${name} ${formatPublicKeyLine(blob)}`;
+  const salt = hashWith.random(HASH_SIZE);
+  const hash = hashName(hashWith, salt, utf8(name));
+  return `|1|${base64(salt)}|${base64(hash)} ${formatPublicKeyLine(blob)}`;
+}
