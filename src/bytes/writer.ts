@@ -18,6 +18,7 @@ export class Writer {
     return this.#length;
   }
 
+  /** Makes room first, and only then may `#bytes` be looked at: it may be another array now. */
   #room(count: number): number {
     const needed = this.#length + count;
     if (needed > this.#bytes.length) {
@@ -32,7 +33,8 @@ export class Writer {
 
   /** `byte`. */
   u8(value: number): this {
-    this.#bytes[this.#room(1)] = value;
+    const at = this.#room(1);
+    this.#bytes[at] = value;
     return this;
   }
 
@@ -46,7 +48,8 @@ export class Writer {
     if (!(value >= 0 && value <= 0xffffffff && Number.isInteger(value))) {
       throw new SshError('bad-argument', `Not a uint32: ${value}`);
     }
-    putUint32(this.#bytes, this.#room(4), value);
+    const at = this.#room(4);
+    putUint32(this.#bytes, at, value);
     return this;
   }
 
@@ -58,7 +61,8 @@ export class Writer {
 
   /** Bytes as they are. */
   raw(bytes: Uint8Array): this {
-    this.#bytes.set(bytes, this.#room(bytes.length));
+    const at = this.#room(bytes.length);
+    this.#bytes.set(bytes, at);
     return this;
   }
 
