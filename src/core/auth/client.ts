@@ -1,0 +1,271 @@
+/**
+ * Authentication on the client's side: RFC 4252, RFC 4256. One attempt at a time; what to try next is a question. Keys are
+ * signed at once, without the query round trip. Does not know where keys and passwords come from.
+ */
+
+import { Reader } from '../../bytes/reader.ts';
+import { encodeFields } from '../../bytes/schema.ts';
+import { printable, printableLines } from '../../bytes/text.ts';
+import { Writer } from '../../bytes/writer.ts';
+import { protocolError, SshError } from '../../errors.ts';
+import type { Signer } from '../../keys/signature.ts';
+import { decode, encode } from '../../wire/message.ts';
+import { DisconnectReason, SERVICE_CONNECTION, SERVICE_USERAUTH } from '../../wire/numbers.ts';
+import { messageName } from '../../wire/table.ts';
+import { transport } from '../../wire/transport.ts';
+import { keyboardAuth, passwordAuth, requestBody, signedRequest, userauth } from '../../wire/userauth.ts';
+import type { AuthAttempt, Context, Prompt } from '../events.ts';
+import type { Limits } from '../limits.ts';
+import { Timer } from '../timer.ts';
+
+type State =
+  | { readonly at: 'idle' }
+  /** SERVICE_REQUEST is out. */
+  | { readonly at: 'service' }
+  /** The driver decides, signs, or asks a person; the server owes nothing. */
+  | { readonly at: 'deciding' }
+  /** The server owes an answer to this attempt. */
+  | { readonly at: 'waiting'; readonly attempt: AuthAttempt }
+  | { readonly at: 'done' };
+
+export class ClientAuth {
+  readonly #username: string;
+  readonly #limits: Limits;
+  readonly #context: Context;
+  readonly #timer: Timer;
+  readonly #succeeded: string[] = [];
+  #state: State = { at: 'idle' };
+  #sessionId: Uint8Array = new Uint8Array(0);
+  #serverSigAlgs: readonly string[] | undefined;
+  #rounds = 0;
+
+  constructor(username: string, limits: Limits, context: Context) {
+    this.#username = username;
+    this.#limits = limits;
+    this.#context = context;
+    this.#timer = new Timer(limits.authTime);
+  }
+
+  /** For the phase table. */
+  get phase(): 'service' | 'auth' | 'open' {
+    if (this.#state.at === 'done') return 'open';
+    return this.#state.at === 'idle' || this.#state.at === 'service' ? 'service' : 'auth';
+  }
+
+  /** When `tick` has to be called. */
+  dueAt(now: number): number {
+    return this.#timer.dueAt(now) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Throws `timeout` when the server has owed an answer for too long. */
+  tick(now: number): void {
+    if (!this.#timer.expired(now)) return;
+    throw new SshError('timeout', `The server did not answer within ${this.#limits.authTime} ms`, {
+      fault: 'network',
+      phase: 'authentication',
+      disconnect: DisconnectReason.byApplication,
+    });
+  }
+
+  /** Requests the service, once the first keys are in use. */
+  start(sessionId: Uint8Array): void {
+    this.#sessionId = sessionId;
+    this.#state = { at: 'service' };
+    this.#send(encode(transport.serviceRequest, { service: SERVICE_USERAUTH }));
+  }
+
+  /** What the server's EXT_INFO says about signatures; the latest counts. */
+  serverSigAlgs(names: readonly string[] | undefined): void {
+    this.#serverSigAlgs = names;
+  }
+
+  /** The peer does not know a message of ours. */
+  unimplemented(number: number): void {
+    if (this.#state.at !== 'service' && this.#state.at !== 'waiting') return;
+    throw protocolError(`The server does not implement ${messageName(number)}`, { phase: 'authentication' });
+  }
+
+  /** A message that the phase table let through: 6, 51, 52, 53, 60–79. */
+  receive(payload: Uint8Array): void {
+    const number = payload[0] as number;
+    switch (number) {
+      case transport.serviceAccept.number:
+        this.#accepted(decode(transport.serviceAccept, payload).service);
+        return;
+      case userauth.banner.number:
+        this.#context.emit({ type: 'banner', text: printableLines(decode(userauth.banner, payload).message) });
+        return;
+      default:
+        this.#answer(number, payload);
+    }
+  }
+
+  #accepted(service: string): void {
+    if (this.#state.at !== 'service' || service !== SERVICE_USERAUTH) {
+      throw protocolError(`SERVICE_ACCEPT for "${printable(service)}", which was not requested`);
+    }
+    this.#decide(undefined, undefined, false);
+  }
+
+  #answer(number: number, payload: Uint8Array): void {
+    const state = this.#state;
+    if (state.at !== 'waiting') {
+      throw protocolError(`${messageName(number)} without an authentication request`, { phase: 'authentication' });
+    }
+    const { attempt } = state;
+    this.#timer.stop();
+    if (number === userauth.failure.number) {
+      const { methods, partialSuccess } = decode(userauth.failure, payload);
+      if (partialSuccess) this.#succeeded.push(attempt.method);
+      this.#decide(methods, attempt, partialSuccess);
+    } else if (number === userauth.success.number) {
+      decode(userauth.success, payload);
+      this.#succeeded.push(attempt.method);
+      this.#state = { at: 'done' };
+      this.#context.emit({ type: 'authenticated', methods: this.#succeeded });
+    } else if (number === 60 && attempt.method === 'keyboard-interactive') {
+      this.#prompted(attempt, payload);
+    } else if (number === 60 && attempt.method === 'password') {
+      this.#passwordExpired(attempt, payload);
+    } else {
+      throw protocolError(`Message ${number} is no answer to a ${attempt.method} request`, { phase: 'authentication' });
+    }
+  }
+
+  #decide(methods: readonly string[] | undefined, attempt: AuthAttempt | undefined, partial: boolean): void {
+    this.#countRound();
+    this.#state = { at: 'deciding' };
+    const question = {
+      kind: 'credentials',
+      methods: methods?.map((name) => printable(name, 64)),
+      failed: partial ? undefined : attempt,
+      partial,
+      serverSigAlgs: this.#serverSigAlgs,
+    } as const;
+    this.#context.ask(question, false, (next: AuthAttempt) => this.#try(next, methods));
+  }
+
+  /** A server that goes on asking, and a driver that goes on answering, must come to an end. */
+  #countRound(): void {
+    this.#rounds++;
+    if (this.#rounds <= this.#limits.authRounds) return;
+    throw new SshError('limit', `Authentication did not end within ${this.#limits.authRounds} rounds`, {
+      fault: 'peer',
+      phase: 'authentication',
+      disconnect: DisconnectReason.noMoreAuthMethodsAvailable,
+    });
+  }
+
+  #try(attempt: AuthAttempt, methods: readonly string[] | undefined): void {
+    switch (attempt.method) {
+      case 'none':
+        this.#request(attempt, new Uint8Array(0));
+        return;
+      case 'password':
+        this.#request(attempt, encodeFields(requestBody.password, { change: false, password: attempt.password }));
+        return;
+      case 'keyboard-interactive':
+        this.#request(attempt, encodeFields(requestBody.keyboardInteractive, { language: '', submethods: '' }));
+        return;
+      case 'publickey': {
+        const algorithm = signatureAlgorithmFor(attempt.signer, this.#serverSigAlgs);
+        if (algorithm === undefined) this.#decide(methods, attempt, false);
+        else this.#sign(attempt, attempt.signer, algorithm);
+      }
+    }
+  }
+
+  /** RFC 4252 §7: the signature covers the session id and the request up to it. */
+  #sign(attempt: AuthAttempt, signer: Signer, algorithm: string): void {
+    const { publicKey } = signer;
+    const message = encodeFields(signedRequest, {
+      sessionId: this.#sessionId,
+      number: userauth.request.number,
+      user: this.#username,
+      service: SERVICE_CONNECTION,
+      method: 'publickey',
+      signed: true,
+      algorithm,
+      publicKey,
+    });
+    this.#context.settle(signer.sign(message, algorithm), (signature) => {
+      this.#request(
+        attempt,
+        encodeFields(requestBody.publicKeySigned, { signed: true, algorithm, publicKey, signature }),
+      );
+    });
+  }
+
+  #request(attempt: AuthAttempt, rest: Uint8Array): void {
+    this.#wait(
+      attempt,
+      encode(userauth.request, { user: this.#username, service: SERVICE_CONNECTION, method: attempt.method, rest }),
+    );
+  }
+
+  #wait(attempt: AuthAttempt, payload: Uint8Array): void {
+    this.#state = { at: 'waiting', attempt };
+    this.#send(payload);
+  }
+
+  #send(payload: Uint8Array): void {
+    this.#timer.start();
+    this.#context.send(payload);
+  }
+
+  /** RFC 4256 §3.2–3.4. A round without prompts wants an answer without responses. */
+  #prompted(attempt: AuthAttempt, payload: Uint8Array): void {
+    this.#countRound();
+    const { title, instruction, count, prompts: body } = decode(keyboardAuth.infoRequest, payload);
+    if (count > this.#limits.prompts) {
+      throw protocolError(`The server asks ${count} questions at once; ${this.#limits.prompts} are allowed`);
+    }
+    const reader = new Reader(body);
+    const prompts: Prompt[] = [];
+    for (let i = 0; i < count; i++) prompts.push({ text: printableLines(reader.text(), 4096), echo: reader.bool() });
+    reader.expectEnd(keyboardAuth.infoRequest.name);
+    if (count === 0) {
+      this.#wait(attempt, infoResponse([]));
+      return;
+    }
+    this.#state = { at: 'deciding' };
+    this.#context.ask(
+      { kind: 'prompts', title: printableLines(title, 4096), instruction: printableLines(instruction, 4096), prompts },
+      false,
+      (responses: readonly string[]) => {
+        if (responses.length !== count) {
+          throw new SshError('bad-argument', `${count} prompts need ${count} responses, not ${responses.length}`);
+        }
+        this.#wait(attempt, infoResponse(responses));
+      },
+    );
+  }
+
+  #passwordExpired(attempt: AuthAttempt & { method: 'password' }, payload: Uint8Array): void {
+    this.#countRound();
+    const prompt = printableLines(decode(passwordAuth.changeRequest, payload).prompt, 4096);
+    this.#state = { at: 'deciding' };
+    this.#context.ask({ kind: 'new-password', prompt }, false, (newPassword: string) => {
+      const body = { change: true, oldPassword: attempt.password, newPassword };
+      this.#request(attempt, encodeFields(requestBody.passwordChange, body));
+    });
+  }
+}
+
+function infoResponse(responses: readonly string[]): Uint8Array {
+  const writer = new Writer();
+  for (const response of responses) writer.string(response);
+  return encode(keyboardAuth.infoResponse, { count: responses.length, responses: writer.finish() });
+}
+
+/**
+ * The algorithm to sign with: the signer's first that the server accepts (RFC 8308 §3.1, RFC 8332 §3.3), or its first where
+ * the server did not say; `undefined`: the server would refuse this key.
+ */
+export function signatureAlgorithmFor(
+  signer: Signer,
+  serverSigAlgs: readonly string[] | undefined,
+): string | undefined {
+  if (serverSigAlgs === undefined) return signer.algorithms[0];
+  return signer.algorithms.find((name) => serverSigAlgs.includes(name));
+}

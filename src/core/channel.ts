@@ -1,0 +1,151 @@
+/** One channel: its states, what waits to be sent on it, and the replies it waits for. RFC 4254 §5. Sends nothing by itself. */
+
+import { protocolError } from '../errors.ts';
+import { channelDataHeader, channelExtendedDataHeader } from '../wire/connection.ts';
+import { Timer } from './timer.ts';
+import { MAX_WINDOW, ReceiveWindow } from './window.ts';
+
+/** `write` asks for patience above this many queued bytes, and `channel-drain` comes at half of it. */
+export const QUEUE_MARK: number = 1024 * 1024;
+
+/** The half that we send on. `ending`: EOF follows the queue; `closing`: EOF and CLOSE follow the queue. */
+export type Sending = 'open' | 'ending' | 'ended' | 'closing' | 'closed';
+
+/** The half that we receive on. */
+export type Receiving = 'open' | 'eof' | 'closed';
+
+export type ChannelState =
+  /** Our CHANNEL_OPEN is out. */
+  | { readonly at: 'opening' }
+  /** The peer's CHANNEL_OPEN waits for our answer. */
+  | { readonly at: 'requested'; readonly remote: number; readonly window: number; readonly maxPacket: number }
+  /** Confirmed; each half ends on its own. */
+  | {
+      readonly at: 'open';
+      readonly remote: number;
+      readonly maxPacket: number;
+      sending: Sending;
+      receiving: Receiving;
+    };
+
+/** Bytes of one kind (0, or the type of extended data) that wait to be sent. */
+interface Segment {
+  readonly kind: number;
+  readonly bytes: Uint8Array;
+}
+
+export class Channel {
+  readonly id: number;
+  readonly receiveWindow: ReceiveWindow;
+  /** Ids of our requests that want a reply, in the order in which replies will come. */
+  readonly replies: number[] = [];
+  /** Runs from our CLOSE to the peer's. */
+  readonly closeTimer: Timer;
+  state: ChannelState;
+  /** Whether the layers above have heard of the end; the number may still be reserved. */
+  released = false;
+  #sendWindow = 0;
+  #queue: Segment[] = [];
+  #first = 0;
+  #offset = 0;
+  #queued = 0;
+  #full = false;
+
+  constructor(id: number, state: ChannelState, window: number, closeTime: number) {
+    this.id = id;
+    this.state = state;
+    this.receiveWindow = new ReceiveWindow(window);
+    this.closeTimer = new Timer(closeTime);
+  }
+
+  /** Enters `open`. */
+  confirm(remote: number, window: number, maxPacket: number): void {
+    // a peer that says 0 can never be sent anything; 1 is the least that makes sense
+    this.state = { at: 'open', remote, maxPacket: Math.max(1, maxPacket), sending: 'open', receiving: 'open' };
+    this.#sendWindow = window;
+  }
+
+  /** The peer's WINDOW_ADJUST. */
+  adjust(count: number): void {
+    if (this.#sendWindow + count > MAX_WINDOW) {
+      throw protocolError(`WINDOW_ADJUST of ${count} bytes raises a channel window past 2^32-1`);
+    }
+    this.#sendWindow += count;
+  }
+
+  /** Queues bytes; false when enough is queued. */
+  queue(pieces: readonly Uint8Array[], kind: number): boolean {
+    for (const bytes of pieces) {
+      if (bytes.length === 0) continue;
+      this.#queue.push({ kind, bytes });
+      this.#queued += bytes.length;
+    }
+    if (this.#queued >= QUEUE_MARK) this.#full = true;
+    return !this.#full;
+  }
+
+  /** Drops what is queued. */
+  dropQueue(): void {
+    this.#queue = [];
+    this.#first = 0;
+    this.#offset = 0;
+    this.#queued = 0;
+  }
+
+  /** Whether nothing is queued. */
+  get empty(): boolean {
+    return this.#queued === 0;
+  }
+
+  /** Whether a data packet could leave now. */
+  get sendable(): boolean {
+    return this.state.at === 'open' && this.#queued > 0 && this.#sendWindow > 0;
+  }
+
+  /** After `queue` returned false: true once, when what is queued has shrunk enough. */
+  hasDrained(): boolean {
+    if (!this.#full || this.#queued > QUEUE_MARK / 2) return false;
+    this.#full = false;
+    return true;
+  }
+
+  /**
+   * The next CHANNEL_DATA or CHANNEL_EXTENDED_DATA as parts: as much of one kind as the window and the peer's maximum packet
+   * allow, across as many queued pieces as it takes.
+   */
+  nextData(): readonly Uint8Array[] | undefined {
+    if (this.state.at !== 'open' || !this.sendable) return undefined;
+    const { remote, maxPacket } = this.state;
+    const room = Math.min(this.#sendWindow, maxPacket);
+    const kind = (this.#queue[this.#first] as Segment).kind;
+    const parts: Uint8Array[] = [new Uint8Array(0)];
+    let size = 0;
+    while (size < room) {
+      const segment = this.#queue[this.#first];
+      if (segment === undefined || segment.kind !== kind) break;
+      const piece = segment.bytes.subarray(this.#offset, this.#offset + room - size);
+      parts.push(piece);
+      size += piece.length;
+      this.#advance(segment, piece.length);
+    }
+    this.#sendWindow -= size;
+    this.#queued -= size;
+    parts[0] = kind === 0 ? channelDataHeader(remote, size) : channelExtendedDataHeader(remote, kind, size);
+    return parts;
+  }
+
+  #advance(segment: Segment, count: number): void {
+    this.#offset += count;
+    if (this.#offset < segment.bytes.length) return;
+    this.#offset = 0;
+    this.#first++;
+    if (this.#first === this.#queue.length) {
+      this.#queue = [];
+      this.#first = 0;
+    } else if (this.#first >= 1024) {
+      // sent segments must not stay reachable while the queue never runs empty
+      this.#queue = this.#queue.slice(this.#first);
+      this.#first = 0;
+    }
+  }
+}

@@ -1,0 +1,365 @@
+/**
+ * The connection protocol: channels, their requests, and global requests. RFC 4254. Role-neutral: what one side commands is the
+ * event of the other. Decides nothing about what a request means.
+ */
+
+import { printable } from '../bytes/text.ts';
+import { protocolError, SshError } from '../errors.ts';
+import { connection, decodeChannelData } from '../wire/connection.ts';
+import { decode, encode } from '../wire/message.ts';
+import { OpenFailureReason } from '../wire/numbers.ts';
+import { Channel, type ChannelState } from './channel.ts';
+import type { Context } from './events.ts';
+import type { Limits } from './limits.ts';
+
+export interface MuxConfig {
+  /** Receive window of every channel, in bytes. */
+  readonly window: number;
+  /** The most data bytes in one packet to us. */
+  readonly maxPacket: number;
+  readonly limits: Limits;
+}
+
+type OpenState = Extract<ChannelState, { at: 'open' }>;
+
+export class Mux {
+  readonly #config: MuxConfig;
+  readonly #context: Pick<Context, 'send' | 'emit'>;
+  readonly #channels = new Map<number, Channel>();
+  /** Channels that have data and window, in the order in which they are served. */
+  readonly #ready = new Set<Channel>();
+  readonly #closing = new Set<Channel>();
+  readonly #globalReplies: number[] = [];
+  #nextRequest = 1;
+
+  constructor(config: MuxConfig, context: Pick<Context, 'send' | 'emit'>) {
+    this.#config = config;
+    this.#context = context;
+  }
+
+  // Commands
+
+  /** Asks for a channel; returns its number. */
+  open(kind: string, body: Uint8Array): number {
+    const channel = this.#create({ at: 'opening' });
+    const { window, maxPacket } = this.#config;
+    this.#context.send(encode(connection.channelOpen, { kind, sender: channel.id, window, maxPacket, body }));
+    return channel.id;
+  }
+
+  /** Confirms a channel that the peer asked for. */
+  accept(id: number): void {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'requested') return;
+    const { remote, window, maxPacket } = channel.state;
+    channel.confirm(remote, window, maxPacket);
+    this.#context.send(
+      encode(connection.channelOpenConfirmation, {
+        recipient: remote,
+        sender: id,
+        window: this.#config.window,
+        maxPacket: this.#config.maxPacket,
+        body: new Uint8Array(0),
+      }),
+    );
+  }
+
+  /** Refuses a channel that the peer asked for. */
+  refuse(id: number, reason: number, description: string): void {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'requested') return;
+    this.#channels.delete(id);
+    this.#sendOpenFailure(channel.state.remote, reason, description);
+  }
+
+  /** Queues bytes on a channel; false when enough is queued. The pieces are the channel's from now on. */
+  write(id: number, pieces: readonly Uint8Array[], kind: number): boolean {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open' || channel.state.sending !== 'open') return true;
+    const more = channel.queue(pieces, kind);
+    if (channel.sendable) this.#ready.add(channel);
+    return more;
+  }
+
+  /** Sends EOF after what is queued. */
+  end(id: number): void {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open' || channel.state.sending !== 'open') return;
+    channel.state.sending = 'ending';
+    this.#finishSending(channel, channel.state);
+  }
+
+  /** Sends CLOSE: after what is queued if `end` came before, else at once. */
+  close(id: number): void {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open') return;
+    const { state } = channel;
+    if (state.sending === 'ending') state.sending = 'closing';
+    else if (state.sending === 'open' || state.sending === 'ended') this.#sendClose(channel, state);
+    this.#finishSending(channel, state);
+  }
+
+  /** Gives back received bytes; credit goes to the peer in sensible steps. */
+  consumed(id: number, count: number): void {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open') return;
+    const { state } = channel;
+    const bytes = channel.receiveWindow.consumed(count);
+    if (bytes === 0 || state.receiving !== 'open' || state.sending === 'closed') return;
+    this.#context.send(encode(connection.channelWindowAdjust, { recipient: state.remote, bytes }));
+  }
+
+  /** Sends a request on a channel; returns the id of the reply. */
+  request(id: number, request: string, body: Uint8Array, wantReply: boolean): number {
+    const number = this.#nextRequest++;
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open' || channel.state.sending === 'closed') return number;
+    if (wantReply) channel.replies.push(number);
+    this.#context.send(
+      encode(connection.channelRequest, { recipient: channel.state.remote, request, wantReply, body }),
+    );
+    return number;
+  }
+
+  /** Answers the peer's oldest request that wanted a reply. */
+  reply(id: number, ok: boolean): void {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open' || channel.state.sending === 'closed') return;
+    const row = ok ? connection.channelSuccess : connection.channelFailure;
+    this.#context.send(encode(row, { recipient: channel.state.remote }));
+  }
+
+  /** Sends a global request; returns the id of the reply. */
+  requestGlobal(request: string, body: Uint8Array, wantReply: boolean): number {
+    const number = this.#nextRequest++;
+    if (wantReply) this.#globalReplies.push(number);
+    this.#context.send(encode(connection.globalRequest, { request, wantReply, body }));
+    return number;
+  }
+
+  /** Answers the peer's oldest global request that wanted a reply. */
+  replyGlobal(ok: boolean, body: Uint8Array): void {
+    this.#context.send(ok ? encode(connection.requestSuccess, { body }) : encode(connection.requestFailure, {}));
+  }
+
+  // Output
+
+  /** The next data packet, one channel after the other, as parts. */
+  bulk(): readonly Uint8Array[] | undefined {
+    for (const channel of this.#ready) {
+      this.#ready.delete(channel);
+      const parts = channel.nextData();
+      if (parts === undefined) continue;
+      if (channel.sendable) this.#ready.add(channel);
+      if (channel.hasDrained()) this.#context.emit({ type: 'channel-drain', channel: channel.id });
+      if (channel.state.at === 'open') this.#finishSending(channel, channel.state);
+      return parts;
+    }
+    return undefined;
+  }
+
+  /** When `tick` has to be called. */
+  dueAt(now: number): number {
+    let due = Number.POSITIVE_INFINITY;
+    for (const channel of this.#closing) due = Math.min(due, channel.closeTimer.dueAt(now) ?? due);
+    return due;
+  }
+
+  /** Lets go of channels whose peer never answers CLOSE; their numbers stay reserved. */
+  tick(now: number): void {
+    for (const channel of this.#closing) if (channel.closeTimer.expired(now)) this.#release(channel);
+  }
+
+  // Input
+
+  /** A message that the phase table let through: 80–100. */
+  receive(payload: Uint8Array): void {
+    const number = payload[0] as number;
+    switch (number) {
+      case connection.channelData.number:
+      case connection.channelExtendedData.number:
+        this.#data(payload);
+        return;
+      case connection.channelWindowAdjust.number:
+        this.#adjusted(payload);
+        return;
+      case connection.globalRequest.number:
+        this.#context.emit({ type: 'global-request', ...decode(connection.globalRequest, payload) });
+        return;
+      case connection.requestSuccess.number:
+        this.#globalReply(true, decode(connection.requestSuccess, payload).body);
+        return;
+      case connection.requestFailure.number:
+        decode(connection.requestFailure, payload);
+        this.#globalReply(false, new Uint8Array(0));
+        return;
+      case connection.channelOpen.number:
+        this.#openRequested(payload);
+        return;
+      default:
+        this.#channelMessage(number, payload);
+    }
+  }
+
+  /** The peer does not know GLOBAL_REQUEST: the oldest that waits has failed. */
+  unimplemented(number: number): void {
+    if (number === connection.globalRequest.number) this.#globalReply(false, new Uint8Array(0));
+  }
+
+  #channelMessage(number: number, payload: Uint8Array): void {
+    switch (number) {
+      case connection.channelOpenConfirmation.number:
+        this.#confirmed(payload);
+        return;
+      case connection.channelOpenFailure.number:
+        this.#refused(payload);
+        return;
+      case connection.channelEof.number:
+        this.#eof(decode(connection.channelEof, payload).recipient);
+        return;
+      case connection.channelClose.number:
+        this.#closed(decode(connection.channelClose, payload).recipient);
+        return;
+      case connection.channelRequest.number: {
+        const { recipient, request, wantReply, body } = decode(connection.channelRequest, payload);
+        const { channel, state } = this.#opened(recipient, 'CHANNEL_REQUEST');
+        if (state.sending === 'closed') return;
+        this.#context.emit({ type: 'channel-request', channel: channel.id, request, wantReply, body });
+        return;
+      }
+      default: {
+        const ok = number === connection.channelSuccess.number;
+        const { recipient } = decode(ok ? connection.channelSuccess : connection.channelFailure, payload);
+        const { channel } = this.#opened(recipient, ok ? 'CHANNEL_SUCCESS' : 'CHANNEL_FAILURE');
+        const id = channel.replies.shift();
+        // some servers answer requests that wanted no reply
+        if (id !== undefined) this.#context.emit({ type: 'channel-reply', channel: channel.id, id, ok });
+      }
+    }
+  }
+
+  #opened(id: number, what: string): { channel: Channel; state: OpenState } {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open' || channel.state.receiving === 'closed') {
+      throw protocolError(`${what} for channel ${id}, which is not open`);
+    }
+    return { channel, state: channel.state };
+  }
+
+  #data(payload: Uint8Array): void {
+    const { recipient, kind, data } = decodeChannelData(payload);
+    const { channel, state } = this.#opened(recipient, 'Data');
+    if (state.receiving === 'eof') throw protocolError(`Data for channel ${recipient} after its EOF`);
+    channel.receiveWindow.received(data.length);
+    // once CLOSE is out nobody reads any more, and no credit can be given
+    if (state.sending === 'closed' || data.length === 0) return;
+    this.#context.emit({ type: 'channel-data', channel: recipient, kind, data });
+  }
+
+  #adjusted(payload: Uint8Array): void {
+    const { recipient, bytes } = decode(connection.channelWindowAdjust, payload);
+    const { channel } = this.#opened(recipient, 'CHANNEL_WINDOW_ADJUST');
+    channel.adjust(bytes);
+    if (channel.sendable) this.#ready.add(channel);
+  }
+
+  #confirmed(payload: Uint8Array): void {
+    const { recipient, sender, window, maxPacket } = decode(connection.channelOpenConfirmation, payload);
+    const channel = this.#awaited(recipient, 'CHANNEL_OPEN_CONFIRMATION');
+    channel.confirm(sender, window, maxPacket);
+    this.#context.emit({ type: 'channel-opened', channel: recipient });
+  }
+
+  #refused(payload: Uint8Array): void {
+    const { recipient, reason, description } = decode(connection.channelOpenFailure, payload);
+    this.#awaited(recipient, 'CHANNEL_OPEN_FAILURE');
+    this.#channels.delete(recipient);
+    const name = Object.entries(OpenFailureReason).find(([, value]) => value === reason)?.[0] ?? 'unknown reason';
+    const error = new SshError(
+      'channel-open-failed',
+      `The peer refused the channel (${reason}, ${name}): ${printable(description)}; ` +
+        'a server that limits sessions (MaxSessions) refuses one channel too many',
+      { fault: 'peer' },
+    );
+    this.#context.emit({ type: 'channel-refused', channel: recipient, error });
+  }
+
+  #awaited(id: number, what: string): Channel {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'opening') throw protocolError(`${what} for channel ${id}, which is not being opened`);
+    return channel;
+  }
+
+  #openRequested(payload: Uint8Array): void {
+    const { kind, sender, window, maxPacket, body } = decode(connection.channelOpen, payload);
+    if (this.#channels.size >= this.#config.limits.channels) {
+      this.#sendOpenFailure(sender, OpenFailureReason.resourceShortage, 'too many channels');
+      return;
+    }
+    const channel = this.#create({ at: 'requested', remote: sender, window, maxPacket });
+    this.#context.emit({ type: 'channel-open-request', channel: channel.id, kind, body });
+  }
+
+  #eof(id: number): void {
+    const { channel, state } = this.#opened(id, 'CHANNEL_EOF');
+    if (state.receiving === 'eof') return;
+    state.receiving = 'eof';
+    if (state.sending !== 'closed') this.#context.emit({ type: 'channel-eof', channel: channel.id });
+  }
+
+  #closed(id: number): void {
+    const { channel, state } = this.#opened(id, 'CHANNEL_CLOSE');
+    state.receiving = 'closed';
+    if (state.sending !== 'closed') this.#sendClose(channel, state);
+    this.#channels.delete(id);
+    this.#release(channel);
+  }
+
+  #globalReply(ok: boolean, body: Uint8Array): void {
+    const id = this.#globalReplies.shift();
+    // some servers answer requests that wanted no reply
+    if (id !== undefined) this.#context.emit({ type: 'global-reply', id, ok, body });
+  }
+
+  #create(state: ChannelState): Channel {
+    const { limits, window } = this.#config;
+    if (this.#channels.size >= limits.channels) {
+      throw new SshError('limit', `${limits.channels} channels are in use: close one first`);
+    }
+    let id = 0;
+    while (this.#channels.has(id)) id++;
+    const channel = new Channel(id, state, window, limits.channelCloseTime);
+    this.#channels.set(id, channel);
+    return channel;
+  }
+
+  #sendOpenFailure(recipient: number, reason: number, description: string): void {
+    this.#context.send(encode(connection.channelOpenFailure, { recipient, reason, description, language: '' }));
+  }
+
+  /** Sends the EOF and CLOSE that waited for the queue to run empty. */
+  #finishSending(channel: Channel, state: OpenState): void {
+    if (!channel.empty || (state.sending !== 'ending' && state.sending !== 'closing')) return;
+    const close = state.sending === 'closing';
+    state.sending = 'ended';
+    this.#context.send(encode(connection.channelEof, { recipient: state.remote }));
+    if (close) this.#sendClose(channel, state);
+  }
+
+  #sendClose(channel: Channel, state: OpenState): void {
+    channel.dropQueue();
+    this.#ready.delete(channel);
+    state.sending = 'closed';
+    this.#context.send(encode(connection.channelClose, { recipient: state.remote }));
+    if (state.receiving === 'closed') return;
+    channel.closeTimer.start();
+    this.#closing.add(channel);
+  }
+
+  #release(channel: Channel): void {
+    this.#closing.delete(channel);
+    if (channel.released) return;
+    channel.released = true;
+    this.#context.emit({ type: 'channel-closed', channel: channel.id });
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The binary packet protocol, RFC 4253 §6: framing, padding, bounds and sequence numbers. Bounds are checked before anything
+ * is allocated or awaited. Does not know what a payload means.
+ */
+
+import { putUint32 } from '../bytes/bytes.ts';
+import type { ChunkQueue } from '../bytes/chunks.ts';
+import { printable } from '../bytes/text.ts';
+import type { RandomSource } from '../crypto/provider.ts';
+import { protocolError, SshError } from '../errors.ts';
+import { DisconnectReason } from '../wire/numbers.ts';
+import { plainOpen, plainSeal } from './protection/none.ts';
+import { LENGTH_SIZE, type Open, type Seal } from './protection/types.ts';
+
+/** Padding is at least four bytes. */
+const MIN_PADDING = 4;
+
+/** The smallest packet, packet_length included where it counts: RFC 4253 §6. */
+const MIN_PACKET = 16;
+
+/** Random bytes for padding are drawn this many at a time. */
+const PADDING_POOL = 4096;
+
+/** What passed in one direction since its keys were taken. */
+export interface Traffic {
+  readonly bytes: number;
+  readonly packets: number;
+}
+
+/** Turns received bytes into payloads. */
+export class PacketReader {
+  #open: Open = plainOpen;
+  #sequence = 0;
+  #total: number | undefined;
+  #bytes = 0;
+  #packets = 0;
+  readonly #input: ChunkQueue;
+  readonly #maxLength: number;
+
+  constructor(input: ChunkQueue, maxLength: number) {
+    this.#input = input;
+    this.#maxLength = maxLength;
+  }
+
+  /** Sequence number of the next packet. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  get traffic(): Traffic {
+    return { bytes: this.#bytes, packets: this.#packets };
+  }
+
+  /** Takes the keys that the peer's NEWKEYS announced; strict key exchange starts numbering anew. */
+  rekey(open: Open, resetSequence: boolean): void {
+    this.#open = open;
+    this.#bytes = 0;
+    this.#packets = 0;
+    if (resetSequence) this.#sequence = 0;
+  }
+
+  /** The next payload, a view; `undefined` while its packet is not whole. Throws `protocol`, `integrity`. */
+  next(): Uint8Array | undefined {
+    const open = this.#open;
+    if (this.#total === undefined) {
+      const header = this.#input.peek(LENGTH_SIZE);
+      if (header === undefined) return undefined;
+      const length = open.length(this.#sequence, header);
+      this.#check(length, header);
+      this.#total = LENGTH_SIZE + length + open.tagSize;
+    }
+    const packet = this.#input.take(this.#total);
+    if (packet === undefined) return undefined;
+    this.#bytes += packet.length;
+    this.#packets++;
+    this.#total = undefined;
+    const body = open.open(this.#sequence, packet);
+    if (body === undefined) {
+      throw new SshError(
+        'integrity',
+        `Packet ${this.#sequence} fails its integrity check: it was changed on the way, or the peer's cipher is at fault`,
+        { fault: 'peer', disconnect: DisconnectReason.macError },
+      );
+    }
+    const padding = body[0] as number;
+    const end = body.length - padding;
+    if (padding < MIN_PADDING || end <= 1) {
+      throw protocolError(`Packet of ${body.length} bytes with ${padding} bytes of padding holds no message`);
+    }
+    this.#sequence = (this.#sequence + 1) >>> 0;
+    return body.subarray(1, end);
+  }
+
+  #check(length: number, header: Uint8Array): void {
+    const { blockSize, lengthCounts } = this.#open;
+    const counted = length + (lengthCounts ? LENGTH_SIZE : 0);
+    const least = lengthCounts ? MIN_PACKET : Math.max(blockSize, 8);
+    if (length <= this.#maxLength && counted >= least && counted % blockSize === 0) return;
+    const text = this.#open === plainOpen ? textIn(header) : '';
+    if (text !== '') {
+      throw new SshError(
+        'identification',
+        `The peer sent the text "${text}" where a packet must stand: it does not speak SSH 2`,
+        {
+          fault: 'peer',
+        },
+      );
+    }
+    throw protocolError(
+      `Packet length ${length} is not acceptable: it must be at most ${this.#maxLength} and fill blocks of ${blockSize} bytes`,
+    );
+  }
+}
+
+/** The header as text, when it is printable ASCII: a length field of such bytes is no length. */
+function textIn(header: Uint8Array): string {
+  return header.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d)
+    ? printable(header)
+    : '';
+}
+
+/** Turns payloads into bytes to send. */
+export class PacketWriter {
+  #seal: Seal = plainSeal;
+  #sequence = 0;
+  #bytes = 0;
+  #packets = 0;
+  #pool: Uint8Array = new Uint8Array(0);
+  #poolAt = 0;
+  readonly #random: RandomSource;
+
+  constructor(random: RandomSource) {
+    this.#random = random;
+  }
+
+  /** Sequence number of the next packet. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  get traffic(): Traffic {
+    return { bytes: this.#bytes, packets: this.#packets };
+  }
+
+  /** Takes the keys that our NEWKEYS announced; strict key exchange starts numbering anew. */
+  rekey(seal: Seal, resetSequence: boolean): void {
+    this.#seal = seal;
+    this.#bytes = 0;
+    this.#packets = 0;
+    if (resetSequence) this.#sequence = 0;
+  }
+
+  /** Pushes the packet of the payload, which is the parts one after the other, to `out`; returns its size in bytes. */
+  write(parts: readonly Uint8Array[], out: Uint8Array[]): number {
+    const { blockSize, lengthCounts, tagSize } = this.#seal;
+    let size = 0;
+    for (const part of parts) size += part.length;
+    const aligned = 1 + size + (lengthCounts ? LENGTH_SIZE : 0);
+    let padding = blockSize - (aligned % blockSize);
+    if (padding < MIN_PADDING) padding += blockSize;
+    while (aligned + padding < MIN_PACKET) padding += blockSize;
+    const packet = new Uint8Array(LENGTH_SIZE + 1 + size + padding);
+    putUint32(packet, 0, packet.length - LENGTH_SIZE);
+    packet[4] = padding;
+    let at = 5;
+    for (const part of parts) {
+      packet.set(part, at);
+      at += part.length;
+    }
+    packet.set(this.#padding(padding), at);
+    this.#seal.seal(this.#sequence, packet, out);
+    this.#sequence = (this.#sequence + 1) >>> 0;
+    this.#packets++;
+    this.#bytes += packet.length + tagSize;
+    return packet.length + tagSize;
+  }
+
+  #padding(count: number): Uint8Array {
+    if (this.#poolAt + count > this.#pool.length) {
+      this.#pool = this.#random(PADDING_POOL);
+      this.#poolAt = 0;
+    }
+    this.#poolAt += count;
+    return this.#pool.subarray(this.#poolAt - count, this.#poolAt);
+  }
+}

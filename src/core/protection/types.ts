@@ -1,0 +1,37 @@
+/**
+ * How packets are protected, one direction each. Sequence numbers are passed in, so a reset by strict key exchange is one
+ * assignment in `packet.ts`. Neither side knows keys' origin, sockets, or what payloads mean.
+ */
+
+/** Figures of the framing: RFC 4253 §6. */
+export interface Framing {
+  /** The alignment of packets, at least 8. */
+  readonly blockSize: number;
+  /** Whether the 4 bytes of packet_length count for the alignment: not where they travel outside the encryption. */
+  readonly lengthCounts: boolean;
+  /** Bytes of MAC or tag after the packet. */
+  readonly tagSize: number;
+}
+
+/** Protects outgoing packets. */
+export interface Seal extends Framing {
+  /**
+   * Protects `packet` (packet_length ‖ padding_length ‖ payload ‖ padding, owned by the seal from now on) and pushes what
+   * has to be sent to `out`.
+   */
+  seal(sequence: number, packet: Uint8Array, out: Uint8Array[]): void;
+}
+
+/** Checks and opens incoming packets. `length` then `open`, in turn, once each per packet. */
+export interface Open extends Framing {
+  /** packet_length from the first four bytes as they arrived. */
+  length(sequence: number, header: Uint8Array): number;
+  /**
+   * `packet` is everything as it arrived, header and tag included, and is the callee's. Returns
+   * padding_length ‖ payload ‖ padding, or `undefined` when the MAC or tag does not match.
+   */
+  open(sequence: number, packet: Uint8Array): Uint8Array | undefined;
+}
+
+/** packet_length is four bytes. */
+export const LENGTH_SIZE = 4;

@@ -1,0 +1,340 @@
+/**
+ * The transport layer as a machine: identification, packets, key exchange, rekeying, and the messages that belong to no layer
+ * above (RFC 4253, RFC 8308, OpenSSH PROTOCOL §1.8). Bytes in, bytes out; payloads of the layers above go to its host. Knows no
+ * socket and no clock. It can be driven alone, by a test that plays any peer.
+ */
+
+import { concat } from '../bytes/bytes.ts';
+import { ChunkQueue } from '../bytes/chunks.ts';
+import { printable } from '../bytes/text.ts';
+import { protocolError, SshError } from '../errors.ts';
+import { decode, encode } from '../wire/message.ts';
+import { DisconnectReason } from '../wire/numbers.ts';
+import { messageName } from '../wire/table.ts';
+import { transport } from '../wire/transport.ts';
+import type { Context, Event } from './events.ts';
+import { buildExtInfo, readExtInfo } from './ext_info.ts';
+import { formatIdentification, IdentificationReader, type PeerIdentification } from './ident.ts';
+import { type KexConfig, KeyExchange } from './kex.ts';
+import { PacketReader, PacketWriter } from './packet.ts';
+import { type Phase, verdictOn } from './phase.ts';
+import type { Open, Seal } from './protection/types.ts';
+import { isWornOut, type RekeyLimits } from './rekey.ts';
+import { SendQueue } from './send_queue.ts';
+import { Timer } from './timer.ts';
+
+export interface TransportConfig extends KexConfig {
+  /** The software version of our identification, such as `puressh_0.1.0`. */
+  readonly software: string;
+  readonly rekey: RekeyLimits;
+  /** Extensions that we announce once the peer takes EXT_INFO. */
+  readonly extensions: ReadonlyMap<string, string>;
+}
+
+/** The layers above. */
+export interface TransportHost extends Omit<Context, 'send'> {
+  /** Where those layers stand, once the first keys are in use. */
+  phase(): 'service' | 'auth' | 'open';
+  /** A payload that the phase table accepts and that is not the transport's own. */
+  payload(payload: Uint8Array): void;
+  /** The peer's extensions. */
+  extInfo(extensions: Map<string, Uint8Array>): void;
+  /** The first keys are in use. */
+  ready(): void;
+  /** The peer does not know the message that we sent with this number. */
+  unimplemented(number: number): void;
+  /** The next bulk payload, as parts, if one may be sent. */
+  bulk(): readonly Uint8Array[] | undefined;
+  /** The peer said DISCONNECT. */
+  disconnected(error: SshError): void;
+}
+
+/** For how many sent packets the message number is remembered, to explain an UNIMPLEMENTED. */
+const REMEMBERED = 256;
+
+export class Transport {
+  readonly #config: TransportConfig;
+  readonly #host: TransportHost;
+  readonly #input = new ChunkQueue();
+  readonly #reader: PacketReader;
+  readonly #writer: PacketWriter;
+  readonly #kex: KeyExchange;
+  readonly #queue = new SendQueue();
+  readonly #identification: Uint8Array;
+  readonly #identificationReader: IdentificationReader;
+  readonly #identificationTimer: Timer;
+  readonly #kexTimer: Timer;
+  readonly #rekeyTimer: Timer;
+  readonly #sent = new Uint8Array(REMEMBERED);
+  readonly #pendingSeals: Seal[] = [];
+  #peer: PeerIdentification | undefined;
+  #sealed: Uint8Array[] = [];
+  #keyed = false;
+
+  constructor(config: TransportConfig, host: TransportHost) {
+    this.#config = config;
+    this.#host = host;
+    this.#identification = formatIdentification(config.software);
+    this.#reader = new PacketReader(this.#input, config.limits.packetLength);
+    this.#writer = new PacketWriter(config.random);
+    this.#identificationReader = new IdentificationReader(this.#input, config.role, config.limits);
+    this.#identificationTimer = new Timer(config.limits.identificationTime);
+    this.#kexTimer = new Timer(config.limits.keyExchangeTime);
+    this.#rekeyTimer = new Timer(config.rekey.time);
+    this.#kex = new KeyExchange(config, {
+      send: (payload) => this.send(payload),
+      emit: (event) => host.emit(event),
+      ask: (question, hold, answered) => host.ask(question, hold, answered),
+      settle: (value, then) => host.settle(value, then),
+      offered: () => {
+        this.#queue.closeGate();
+        this.#kexTimer.start();
+      },
+      sealWith: (seal) => this.#sealWith(seal),
+      openWith: (open) => this.#openWith(open),
+    });
+  }
+
+  /** Queues our identification and KEXINIT, which leave together. */
+  start(): void {
+    this.#sealed.push(concat(this.#identification, new Uint8Array([0x0d, 0x0a])));
+    this.#identificationTimer.start();
+    this.#kex.begin();
+  }
+
+  get kex(): KeyExchange {
+    return this.#kex;
+  }
+
+  /** The peer's identification, once it is there. */
+  get peer(): PeerIdentification | undefined {
+    return this.#peer;
+  }
+
+  /** Where the connection stands, for the phase table and for errors. */
+  get phase(): Phase {
+    if (!this.#keyed) return this.#kex.strict ? 'strict-kex' : 'kex';
+    return this.#kex.peerStarted ? 'rekey' : this.#host.phase();
+  }
+
+  /** Bytes received and not yet processed. */
+  get buffered(): number {
+    return this.#input.length;
+  }
+
+  /** What was heard before the peer identified itself, for errors. */
+  get heard(): string {
+    return this.#peer === undefined ? this.#identificationReader.heard : '';
+  }
+
+  /** Payload bytes of ours that wait. */
+  get queued(): number {
+    return this.#queue.bytes;
+  }
+
+  /** Whether bulk data may leave now. */
+  get gateOpen(): boolean {
+    return this.#queue.gateOpen;
+  }
+
+  /** Takes bytes; they are processed by `step`. */
+  push(bytes: Uint8Array): void {
+    this.#input.push(bytes);
+  }
+
+  /** Processes the next line or packet; false when none is whole. */
+  step(): boolean {
+    if (this.#peer === undefined) return this.#identify();
+    const sequence = this.#reader.sequence;
+    const payload = this.#reader.next();
+    if (payload === undefined) return false;
+    this.#dispatch(payload, sequence);
+    if (isWornOut(this.#config.rekey, this.#reader.traffic)) this.#rekeyIfOpen();
+    return true;
+  }
+
+  /** Queues a payload behind the gate. */
+  send(payload: Uint8Array): void {
+    this.#queue.push(payload);
+    const limit = this.#config.limits.queuedReplies;
+    if (!this.#queue.gateOpen && this.#queue.bytes > limit) {
+      throw new SshError('limit', `More than ${limit} bytes wait for the end of a key exchange`, {
+        fault: 'peer',
+        phase: 'key-exchange',
+        disconnect: DisconnectReason.byApplication,
+      });
+    }
+  }
+
+  /** Starts a key exchange, unless one is under way. */
+  rekey(): void {
+    if (this.#keyed) this.#kex.begin();
+  }
+
+  /** Seals what may leave, until about `budget` bytes. */
+  takeOutput(budget: number): Uint8Array[] {
+    const out = this.#sealed;
+    let size = 0;
+    while (size < budget) {
+      const payload = this.#queue.shift();
+      const parts = payload === undefined ? this.#bulk() : [payload];
+      if (parts === undefined) break;
+      const number = parts[0]?.[0] as number;
+      this.#sent[this.#writer.sequence % REMEMBERED] = number;
+      size += this.#writer.write(parts, out);
+      if (number === transport.newkeys.number) this.#writer.rekey(this.#pendingSeals.shift() as Seal, this.#kex.strict);
+      else if (isWornOut(this.#config.rekey, this.#writer.traffic)) this.#rekeyIfOpen();
+    }
+    this.#sealed = [];
+    return out;
+  }
+
+  /** Drops what waits to be sealed. */
+  drop(): void {
+    this.#queue.clear();
+  }
+
+  /** Drops what waits and queues a DISCONNECT; nothing may be sent after it. */
+  disconnect(reason: number, description: string): void {
+    this.#queue.clear();
+    if (this.#peer === undefined) return;
+    this.#queue.push(encode(transport.disconnect, { reason, description, language: '' }));
+  }
+
+  /** When `tick` has to be called next. A key exchange that waits for an answer of our own side is not timed. */
+  dueAt(now: number, waiting: boolean): number {
+    return Math.min(
+      this.#identificationTimer.dueAt(now) ?? Number.POSITIVE_INFINITY,
+      (waiting ? undefined : this.#kexTimer.dueAt(now)) ?? Number.POSITIVE_INFINITY,
+      this.#rekeyTimer.dueAt(now) ?? Number.POSITIVE_INFINITY,
+    );
+  }
+
+  /** Acts on timers that have ended; throws `timeout`. */
+  tick(now: number, waiting: boolean): void {
+    const { limits } = this.#config;
+    if (this.#identificationTimer.expired(now)) {
+      throw timeout(`No SSH identification came within ${limits.identificationTime} ms`, 'identification');
+    }
+    if (waiting) this.#kexTimer.start();
+    else if (this.#kex.active && this.#kexTimer.expired(now)) {
+      throw timeout(`The key exchange did not end within ${limits.keyExchangeTime} ms`, 'key-exchange');
+    }
+    if (this.#rekeyTimer.expired(now)) {
+      this.#rekeyTimer.start();
+      this.#rekeyIfOpen();
+    }
+  }
+
+  #bulk(): readonly Uint8Array[] | undefined {
+    return this.#queue.gateOpen ? this.#host.bulk() : undefined;
+  }
+
+  /** OpenSSH refuses key exchanges before authentication, so limits count only after it. */
+  #rekeyIfOpen(): void {
+    if (this.#host.phase() === 'open') this.#kex.begin();
+  }
+
+  #identify(): boolean {
+    const peer = this.#identificationReader.next();
+    if (peer === undefined) return false;
+    this.#peer = peer;
+    this.#identificationTimer.stop();
+    this.#kex.identified(this.#identification, peer.bytes);
+    this.#host.emit({ type: 'identified', identification: peer.text, greeting: peer.greeting });
+    return true;
+  }
+
+  #sealWith(seal: Seal): void {
+    this.#pendingSeals.push(seal);
+    const { extensions } = this.#config;
+    // RFC 8308 §2.4: the first packet after the first NEWKEYS, or not at all
+    const announce = !this.#keyed && this.#kex.peerTakesExtInfo && extensions.size > 0;
+    this.#queue.openGate(announce ? buildExtInfo(extensions) : undefined);
+  }
+
+  #openWith(open: Open): void {
+    this.#reader.rekey(open, this.#kex.strict);
+    this.#kexTimer.stop();
+    this.#rekeyTimer.start();
+  }
+
+  #dispatch(payload: Uint8Array, sequence: number): void {
+    const number = payload[0] as number;
+    const phase = this.phase;
+    const verdict = verdictOn(phase, this.#config.role, number);
+    if (verdict === 'ignore') return;
+    if (verdict === 'unimplemented') {
+      this.send(encode(transport.unimplemented, { sequence }));
+      return;
+    }
+    if (verdict === 'disconnect') {
+      throw protocolError(`The peer sent ${messageName(number)} in phase ${phase}, where it is not allowed`, { phase });
+    }
+    if (!this.#own(number, payload, sequence)) this.#host.payload(payload);
+  }
+
+  /** Handles the transport's own messages; false for any other. */
+  #own(number: number, payload: Uint8Array, sequence: number): boolean {
+    switch (number) {
+      case transport.disconnect.number:
+        this.#host.disconnected(disconnectError(payload, this.phase));
+        return true;
+      case transport.ignore.number:
+        return true;
+      case transport.unimplemented.number: {
+        const refused = decode(transport.unimplemented, payload).sequence;
+        this.#host.unimplemented(this.#sent[refused % REMEMBERED] as number);
+        return true;
+      }
+      case transport.debug.number:
+        this.#host.emit(debugEvent(payload));
+        return true;
+      case transport.extInfo.number:
+        this.#host.extInfo(readExtInfo(payload, this.#config.limits));
+        return true;
+      case transport.kexinit.number:
+        this.#kexTimer.start();
+        this.#kex.onKexinit(payload, sequence);
+        return true;
+      case transport.newkeys.number:
+        this.#newkeys();
+        return true;
+      case transport.ping.number:
+        this.send(encode(transport.pong, decode(transport.ping, payload)));
+        return true;
+      case transport.pong.number:
+        return true;
+      default:
+        if (number < 30 || number > 49) return false;
+        this.#kex.onExchange(payload);
+        return true;
+    }
+  }
+
+  #newkeys(): void {
+    const negotiated = this.#kex.onNewkeys();
+    const first = !this.#keyed;
+    this.#keyed = true;
+    this.#host.emit({ type: 'keys', first, negotiated });
+    if (first) this.#host.ready();
+  }
+}
+
+function timeout(message: string, phase: string): SshError {
+  return new SshError('timeout', message, { fault: 'network', phase, disconnect: DisconnectReason.byApplication });
+}
+
+function disconnectError(payload: Uint8Array, phase: string): SshError {
+  const { reason, description } = decode(transport.disconnect, payload);
+  const name = Object.entries(DisconnectReason).find(([, value]) => value === reason)?.[0] ?? 'unknown reason';
+  return new SshError('disconnected', `The peer disconnected (${reason}, ${name}): ${printable(description)}`, {
+    fault: 'peer',
+    phase,
+  });
+}
+
+function debugEvent(payload: Uint8Array): Event {
+  const { alwaysDisplay, message } = decode(transport.debug, payload);
+  return { type: 'debug', text: printable(message, 1000), alwaysDisplay };
+}
