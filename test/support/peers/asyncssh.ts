@@ -1,0 +1,70 @@
+/** A server made with Python's asyncssh as a peer: see `asyncssh_server.py`. */
+
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { root } from '../root.ts';
+import { type KeyName, keyNames, testKeys } from './keys.ts';
+import { findProgram, type Peer } from './peer.ts';
+import { startServer } from './process.ts';
+import { ownLogin } from './user.ts';
+
+export interface AsyncsshOptions {
+  /** Kinds of host key to offer; default all. */
+  readonly hostKeys?: readonly KeyName[];
+  /** Allow this password, by `password` and by `keyboard-interactive`. */
+  readonly password?: string;
+  /** Further arguments of `asyncssh.create_server`, such as `{ encryption_algs: ['aes256-ctr'] }`. */
+  readonly server?: Readonly<Record<string, unknown>>;
+}
+
+let python: string | undefined | null = null; // null: not looked for yet
+
+/** The system's Python first: it has the system's packages, which one installed beside it has not. */
+function findPython(): string | undefined {
+  if (python !== null) return python;
+  python = ['/usr/bin/python3', findProgram('python3')].find((path) => path !== undefined && hasAsyncssh(path));
+  return python;
+}
+
+function hasAsyncssh(path: string): boolean {
+  try {
+    execFileSync(path, ['-W', 'ignore', '-c', 'import asyncssh'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Why no asyncssh server can be started here, or `undefined`. */
+export function available(): string | undefined {
+  if (findProgram('ssh-keygen') === undefined) return 'there is no ssh-keygen';
+  return findPython() === undefined ? 'there is no Python with asyncssh' : undefined;
+}
+
+/** Starts an asyncssh server on loopback; `stop` it when done. Everything runs as whoever runs the tests. */
+export async function startAsyncssh(options: AsyncsshOptions = {}): Promise<Peer> {
+  const program = findPython();
+  if (program === undefined) throw new Error(available());
+  const keys = testKeys();
+  const offered = options.hostKeys ?? keyNames;
+  const { username } = ownLogin();
+  const script = fileURLToPath(new URL('test/support/peers/asyncssh_server.py', root));
+  return startServer({
+    name: 'asyncssh',
+    username,
+    password: options.password,
+    keys: keys.user,
+    hostKeys: Object.fromEntries(offered.map((name) => [name, keys.host[name].public])),
+    command(_dir, port) {
+      const plan = {
+        port,
+        username,
+        password: options.password ?? null,
+        hostKeys: offered.map((name) => keys.host[name].path),
+        authorizedKeys: keys.authorizedKeys,
+        server: options.server ?? {},
+      };
+      return [program, '-W', 'ignore', script, JSON.stringify(plan)];
+    },
+  });
+}
