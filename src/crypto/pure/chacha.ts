@@ -1,0 +1,27 @@
+/** ChaCha20 with a 64-bit nonce, as D. J. Bernstein defined it, and Poly1305 (RFC 8439 §2.5), by noble. */
+
+import { poly1305 as noblePoly1305 } from '@noble/ciphers/_poly1305.js';
+import { chacha20orig } from '@noble/ciphers/chacha.js';
+import type { ChaCha, Poly1305 } from '../provider.ts';
+import { expectLength } from '../refuse.ts';
+import { inPlace } from './aligned.ts';
+
+export const CHACHA_KEY = 32;
+export const CHACHA_NONCE = 8;
+const ONE_TIME_KEY = 32;
+
+export const chacha20: ChaCha = {
+  apply(key, nonce, counter, data) {
+    expectLength(key, CHACHA_KEY, 'ChaCha20 key'); // noble would take 16 bytes too
+    expectLength(nonce, CHACHA_NONCE, 'ChaCha20 nonce');
+    inPlace(data, (aligned) => chacha20orig(key, nonce, aligned, aligned, counter));
+    return data;
+  },
+};
+
+export const poly1305: Poly1305 = {
+  compute(key, message) {
+    expectLength(key, ONE_TIME_KEY, 'Poly1305 key');
+    return noblePoly1305(message, key);
+  },
+};

@@ -1,0 +1,48 @@
+/** SHA-1, SHA-2 (FIPS 180-4) and HMAC over them (RFC 2104), by noble. */
+
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha1 } from '@noble/hashes/legacy.js';
+import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
+import type { Hash, HashName, Mac, MacPrimitive } from '../provider.ts';
+
+const nobleHashes = { sha1, sha256, sha384, sha512 };
+
+function hash(name: HashName): Hash {
+  const digest = nobleHashes[name];
+  return { size: digest.outputLen, digest };
+}
+
+export const hashes: Readonly<Record<HashName, Hash>> = {
+  sha1: hash('sha1'),
+  sha256: hash('sha256'),
+  sha384: hash('sha384'),
+  sha512: hash('sha512'),
+};
+
+function mac(name: HashName): MacPrimitive {
+  const digest = nobleHashes[name];
+  return {
+    size: digest.outputLen,
+    create(key): Mac {
+      // Two states: `keyed` has taken the padded key and stays so; `running` is set back to it for every message,
+      // which costs no hashing of the key and no allocation.
+      const keyed = hmac.create(digest, key);
+      const running = keyed.clone();
+      return {
+        compute(first, second) {
+          keyed._cloneInto(running);
+          running.update(first).update(second);
+          const result = new Uint8Array(digest.outputLen);
+          running.digestInto(result);
+          return result;
+        },
+      };
+    },
+  };
+}
+
+export const macs: Readonly<Record<'hmac-sha1' | 'hmac-sha256' | 'hmac-sha512', MacPrimitive>> = {
+  'hmac-sha1': mac('sha1'),
+  'hmac-sha256': mac('sha256'),
+  'hmac-sha512': mac('sha512'),
+};

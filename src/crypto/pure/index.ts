@@ -1,0 +1,29 @@
+/** The complete provider in plain JavaScript: what every runtime has, and what the others are measured against. */
+
+import type { CryptoProvider } from '../provider.ts';
+import { streams } from './aes_ctr.ts';
+import { aeads } from './aes_gcm.ts';
+import { chacha20, poly1305 } from './chacha.ts';
+import { ed25519 } from './ed25519.ts';
+import { hashes, macs } from './hash.ts';
+import { ecdsa, nistAgreements } from './nist.ts';
+import { random } from './random.ts';
+import { rsa } from './rsa.ts';
+import { x25519 } from './x25519.ts';
+
+/** Every primitive by noble, RSA on bigint. Runs wherever JavaScript runs. */
+export const pureProvider: CryptoProvider = {
+  name: 'pure',
+  random,
+  hashes,
+  macs,
+  streams,
+  aeads,
+  chacha20,
+  poly1305,
+  agreements: { x25519, ...nistAgreements },
+  ed25519,
+  ecdsa,
+  rsa,
+  fastAes: false,
+};
