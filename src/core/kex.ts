@@ -287,11 +287,15 @@ function kexError(message: string, cause?: unknown): SshError {
   });
 }
 
-/** Runs `work` on values of the peer; what a primitive or a parser refuses there is a failed key exchange. */
+/** Runs `work` on values of the peer; what a primitive or a parser refuses there, now or later, is a failed key exchange. */
 function attempt<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
+  const fail = (error: unknown): never => {
     throw kexError(`Key exchange failed: ${toSshError(error, 'crypto').message}`, error);
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? (result.catch(fail) as T) : result;
+  } catch (error) {
+    return fail(error);
   }
 }
