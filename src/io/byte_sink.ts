@@ -1,0 +1,49 @@
+/**
+ * A `BytePipe`'s outgoing half as a Web `WritableStream`: a write resolves once the pipe has room again, so that a writer
+ * that waits is as fast as the peer. Must not know what kind of pipe it is.
+ */
+
+import { SshError } from '../errors.ts';
+import type { BytePipe } from './pipe.ts';
+
+export class ByteSink {
+  readonly stream: WritableStream<Uint8Array>;
+  #failed: SshError | undefined;
+  #controller: WritableStreamDefaultController | undefined;
+  #waiting: { readonly resolve: () => void; readonly reject: (error: SshError) => void } | undefined;
+
+  constructor(pipe: Pick<BytePipe, 'write' | 'end' | 'close'>) {
+    this.stream = new WritableStream<Uint8Array>({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      write: (chunk) => {
+        if (!(chunk instanceof Uint8Array)) {
+          throw new SshError('bad-argument', `Only Uint8Array can be written to this stream, not ${typeof chunk}`);
+        }
+        if (this.#failed !== undefined) throw this.#failed;
+        // a copy, because writers may use their buffer again once the write has resolved
+        if (pipe.write([chunk.slice()])) return undefined;
+        return new Promise((resolve, reject) => {
+          this.#waiting = { resolve, reject };
+        });
+      },
+      close: () => pipe.end(),
+      abort: (reason) => pipe.close(new SshError('aborted', 'The writer aborted the stream', { cause: reason })),
+    });
+  }
+
+  /** The pipe has room again. */
+  drain(): void {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+
+  /** Fails the stream, and a write that waits; nothing happens to a stream that was closed. */
+  fail(error: SshError): void {
+    this.#failed = error;
+    this.#waiting?.reject(error);
+    this.#waiting = undefined;
+    this.#controller?.error(error);
+  }
+}

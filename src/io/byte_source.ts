@@ -1,0 +1,115 @@
+/**
+ * Received bytes as a Web `ReadableStream`. Bytes are given back, which lets the peer send more, when the reader takes them
+ * and not before. Must not know where bytes come from.
+ */
+
+import { SshError } from '../errors.ts';
+
+/** How a source treats what nobody reads. */
+export interface ByteSourceOptions {
+  /**
+   * Until the first read, bytes are given back at once and this many are kept, so that an unread stream holds up nobody.
+   * What comes beyond is dropped, and the stream fails with `limit` where it is missing. Default: nothing is given back.
+   */
+  readonly keepUnread?: number;
+  /** Runs when the reader cancels; what comes after is dropped and given back. */
+  readonly cancelled?: () => void;
+}
+
+export class ByteSource {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly #consumed: (count: number) => void;
+  readonly #keepUnread: number | undefined;
+  readonly #queue: Uint8Array[] = [];
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** Given back though nobody has read them. */
+  #kept = 0;
+  #started = false;
+  #wanted = false;
+  #ended = false;
+  #state: 'open' | 'cut' | 'done' = 'open';
+
+  /** `consumed` gives bytes back. */
+  constructor(consumed: (count: number) => void, options: ByteSourceOptions = {}) {
+    this.#consumed = consumed;
+    this.#keepUnread = options.keepUnread;
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => {
+          this.#started = true;
+          this.#wanted = true;
+          this.#serve();
+        },
+        cancel: () => {
+          this.#finish();
+          options.cancelled?.();
+        },
+      },
+      { highWaterMark: 0 }, // `pull` comes for a pending read only
+    );
+  }
+
+  /** Bytes came; they are the source's own. */
+  push(bytes: Uint8Array): void {
+    if (this.#state === 'done') {
+      this.#consumed(bytes.length);
+      return;
+    }
+    if (!this.#started && this.#keepUnread !== undefined) {
+      this.#consumed(bytes.length);
+      if (this.#state === 'cut' || this.#kept + bytes.length > this.#keepUnread) {
+        this.#state = 'cut';
+        return;
+      }
+      this.#kept += bytes.length;
+    }
+    this.#queue.push(bytes);
+    this.#serve();
+  }
+
+  /** No more bytes will come. */
+  end(): void {
+    this.#ended = true;
+    this.#serve();
+  }
+
+  /** Fails the stream; bytes that wait are dropped. */
+  fail(error: SshError): void {
+    if (this.#state === 'done') return;
+    this.#finish();
+    this.#controller?.error(error);
+  }
+
+  #serve(): void {
+    if (this.#state === 'done') return;
+    if (this.#wanted && this.#queue.length > 0) {
+      this.#wanted = false;
+      const bytes = this.#queue.shift() as Uint8Array;
+      const free = Math.min(this.#kept, bytes.length);
+      this.#kept -= free;
+      this.#controller?.enqueue(bytes);
+      if (bytes.length > free) this.#consumed(bytes.length - free);
+    }
+    if (this.#queue.length > 0) return;
+    if (this.#state === 'cut' && this.#started) {
+      this.fail(
+        new SshError('limit', `More than ${this.#keepUnread} bytes came before anybody read: the rest is lost`),
+      );
+    } else if (this.#ended && this.#state === 'open') {
+      this.#finish();
+      this.#controller?.close();
+    }
+  }
+
+  #finish(): void {
+    this.#state = 'done';
+    let unread = -this.#kept;
+    for (const bytes of this.#queue) unread += bytes.length;
+    this.#queue.length = 0;
+    this.#kept = 0;
+    if (unread > 0) this.#consumed(unread);
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * A channel of an SSH connection as a `BytePipe`, so that SFTP, or another SSH connection, can run on it (RFC 4254 §5). Its
+ * credit is the channel's window: only bytes that were given back let the peer send more. Must not know what a session is.
+ */
+
+import { SshError } from '../errors.ts';
+import { abortedBy, onAbort } from './abort.ts';
+import type { ChannelEvent, ChannelOwner, Driver } from './driver.ts';
+import type { BytePipe, PipeSink } from './pipe.ts';
+
+/** What beside the bytes of the pipe comes over a channel. */
+export interface ChannelExtras {
+  /** A request of the peer. Returns whether it is known here: that is the answer, if one is wanted. */
+  request?(request: string, body: Uint8Array): boolean;
+  /** Extended data, such as stderr (kind 1); to be given back like the rest. Without this it is dropped. */
+  extended?(kind: number, data: Uint8Array): void;
+}
+
+/** How to open a channel. */
+export interface ChannelOptions {
+  /** What follows the fixed fields of CHANNEL_OPEN for this kind of channel. Default: nothing. */
+  readonly body?: Uint8Array;
+  /** The window that the connection gives every channel, in bytes. */
+  readonly receiveWindow: number;
+  readonly extras?: ChannelExtras;
+  /** Gives up waiting for the peer's answer. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Waiting<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: SshError) => void;
+}
+
+export class ChannelPipe implements BytePipe {
+  /** Bytes that the peer may have on the way to us. */
+  readonly receiveWindow: number;
+  /** Resolves once the channel's number is free again, or the connection is gone. Never rejects. */
+  readonly freed: Promise<void>;
+  readonly #driver: Driver;
+  readonly #extras: ChannelExtras;
+  readonly #replies = new Map<number, Waiting<boolean>>();
+  #id = -1;
+  #resolveFreed: () => void = () => {};
+  #opening: Waiting<ChannelPipe> | undefined;
+  #sink: PipeSink | undefined;
+  /** What came before there was a sink. */
+  #early: ((sink: PipeSink) => void)[] = [];
+  /** `closing`: we closed, and the sink knows or is about to; `closed`: nothing can come or go. */
+  #state: 'opening' | 'open' | 'closing' | 'closed' = 'opening';
+
+  private constructor(driver: Driver, receiveWindow: number, extras: ChannelExtras) {
+    this.#driver = driver;
+    this.receiveWindow = receiveWindow;
+    this.#extras = extras;
+    this.freed = new Promise((resolve) => {
+      this.#resolveFreed = resolve;
+    });
+  }
+
+  /**
+   * Opens a channel. Rejects with `channel-open-failed` when the peer refuses, `aborted` when `signal` fires before the
+   * answer, `limit` when too many are open, or with what ended the connection.
+   */
+  static connect(driver: Driver, kind: string, options: ChannelOptions): Promise<ChannelPipe> {
+    const { signal } = options;
+    if (signal?.aborted) return Promise.reject(abortedBy(signal));
+    const channel = new ChannelPipe(driver, options.receiveWindow, options.extras ?? {});
+    const opened = new Promise<ChannelPipe>((resolve, reject) => {
+      channel.#opening = { resolve, reject };
+      channel.#id = driver.openChannel(kind, options.body ?? new Uint8Array(0), channel.#owner());
+    });
+    if (signal === undefined) return opened;
+    const off = onAbort(signal, (error) => channel.close(error));
+    return opened.finally(off);
+  }
+
+  open(sink: PipeSink): void {
+    if (this.#early.length === 0) {
+      this.#sink = sink;
+      return;
+    }
+    // not from inside this call; what comes until then, or meanwhile, queues up behind
+    queueMicrotask(() => {
+      for (const tell of this.#early) tell(sink);
+      this.#early = [];
+      this.#sink = sink;
+    });
+  }
+
+  write(pieces: readonly Uint8Array[]): boolean {
+    if (this.#state !== 'open') return true;
+    const room = this.#driver.connection.write(this.#id, pieces);
+    this.#driver.wake();
+    return room;
+  }
+
+  /** EOF, after what was written. */
+  end(): void {
+    if (this.#state !== 'open') return;
+    this.#driver.connection.endChannel(this.#id);
+    this.#driver.wake();
+  }
+
+  consumed(count: number): void {
+    // a number that is free again may belong to another channel by now
+    if (this.#state !== 'open') return;
+    this.#driver.connection.consumed(this.#id, count);
+    this.#driver.wake();
+  }
+
+  /** CLOSE: after what was written if `end` came before it, at once otherwise. */
+  close(cause?: SshError): void {
+    if (this.#state === 'closing' || this.#state === 'closed') return;
+    if (this.#state === 'open') this.#sendClose();
+    this.#state = 'closing';
+    this.#failPending(cause ?? new SshError('channel-closed', 'This side closed the channel'));
+    queueMicrotask(() => this.#tell((sink) => sink.closed(cause)));
+  }
+
+  /** Sends a request that wants a reply; resolves with whether it succeeded, rejects when the channel ends before. */
+  request(name: string, body: Uint8Array = new Uint8Array(0)): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      if (this.#state !== 'open') {
+        reject(this.#driver.endedBy ?? new SshError('channel-closed', `The channel is closed: no ${name} request`));
+        return;
+      }
+      const id = this.#driver.connection.requestChannel(this.#id, name, body, true);
+      this.#replies.set(id, { resolve, reject });
+      this.#driver.wake();
+    });
+  }
+
+  /** Sends a request that wants no reply. */
+  notify(name: string, body: Uint8Array = new Uint8Array(0)): void {
+    if (this.#state !== 'open') return;
+    this.#driver.connection.requestChannel(this.#id, name, body, false);
+    this.#driver.wake();
+  }
+
+  #owner(): ChannelOwner {
+    return {
+      event: (event) => this.#handle(event),
+      lost: (cause) => this.#finish(cause),
+    };
+  }
+
+  #handle(event: ChannelEvent): void {
+    switch (event.type) {
+      case 'channel-opened':
+        this.#opened();
+        return;
+      case 'channel-refused':
+        this.#finish(event.error);
+        return;
+      case 'channel-data':
+        this.#data(event.kind, event.data);
+        return;
+      case 'channel-drain':
+        if (this.#state === 'open') this.#tell((sink) => sink.drain());
+        return;
+      case 'channel-eof':
+        if (this.#state === 'open') this.#tell((sink) => sink.end());
+        return;
+      case 'channel-request': {
+        const known = this.#extras.request?.(event.request, event.body) ?? false;
+        if (event.wantReply) this.#driver.connection.replyChannelRequest(this.#id, known);
+        return;
+      }
+      case 'channel-reply':
+        this.#replies.get(event.id)?.resolve(event.ok);
+        this.#replies.delete(event.id);
+        return;
+      case 'channel-closed':
+        this.#finish(undefined);
+    }
+  }
+
+  #opened(): void {
+    if (this.#state === 'closing') {
+      this.#sendClose();
+      return;
+    }
+    this.#state = 'open';
+    this.#opening?.resolve(this);
+    this.#opening = undefined;
+  }
+
+  #data(kind: number, data: Uint8Array): void {
+    if (this.#state !== 'open') return;
+    if (kind !== 0) {
+      if (this.#extras.extended === undefined) this.consumed(data.length);
+      else this.#extras.extended(kind, data);
+    } else if (this.#sink === undefined) {
+      this.#early.push((sink) => sink.data(data));
+    } else {
+      this.#sink.data(data);
+    }
+  }
+
+  #tell(notice: (sink: PipeSink) => void): void {
+    if (this.#sink === undefined) this.#early.push(notice);
+    else notice(this.#sink);
+  }
+
+  #sendClose(): void {
+    this.#driver.connection.closeChannel(this.#id);
+    this.#driver.wake();
+  }
+
+  /** The terminal state; `cause` is `undefined` when both sides closed in good order. */
+  #finish(cause: SshError | undefined): void {
+    const told = this.#state === 'closing';
+    this.#state = 'closed';
+    if (!told) {
+      this.#failPending(cause ?? new SshError('channel-closed', 'The peer closed the channel', { fault: 'peer' }));
+      this.#tell((sink) => sink.closed(cause));
+    }
+    this.#resolveFreed();
+  }
+
+  #failPending(error: SshError): void {
+    this.#opening?.reject(error);
+    this.#opening = undefined;
+    for (const waiting of this.#replies.values()) waiting.reject(error);
+    this.#replies.clear();
+  }
+}
