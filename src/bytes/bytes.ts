@@ -1,4 +1,16 @@
-/** Joining and comparing plain byte arrays. Not for secrets: see `secret.ts`. */
+/** Copying, joining and comparing plain byte arrays. Not for secrets: see `secret.ts`. */
+
+/**
+ * A copy. Not `bytes.slice()`: Node's `Buffer`, which a caller may pass for any `Uint8Array`, gives a view there.
+ */
+export function copy(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes);
+}
+
+/** `bytes` as a plain `Uint8Array` over the same memory, so that no subclass with other habits goes on. */
+export function plain(bytes: Uint8Array): Uint8Array {
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+}
 
 /** The parts one after the other in a new array. */
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {

@@ -1,5 +1,6 @@
 /** EXT_INFO: RFC 8308 §2.3. Names of extensions are names, values are bytes; unknown ones are kept and mean nothing. */
 
+import { copy } from '../bytes/bytes.ts';
 import { Reader } from '../bytes/reader.ts';
 import { latin1 } from '../bytes/text.ts';
 import { Writer } from '../bytes/writer.ts';
@@ -16,7 +17,7 @@ export function readExtInfo(payload: Uint8Array, limits: Limits): Map<string, Ui
   }
   const reader = new Reader(pairs);
   const extensions = new Map<string, Uint8Array>();
-  for (let i = 0; i < count; i++) extensions.set(reader.name(), reader.string().slice());
+  for (let i = 0; i < count; i++) extensions.set(reader.name(), copy(reader.string()));
   reader.expectEnd(transport.extInfo.name);
   return extensions;
 }

@@ -1,5 +1,6 @@
 /** Identification lines: RFC 4253 §4.2. Only a server may send other lines first. */
 
+import { copy } from '../bytes/bytes.ts';
 import type { ChunkQueue } from '../bytes/chunks.ts';
 import { latin1, printable, utf8 } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
@@ -80,7 +81,7 @@ export class IdentificationReader {
     const text = latin1(bytes);
     if (text.startsWith('SSH-')) {
       this.#checkIdentification(text, line.length);
-      return { bytes: bytes.slice(), text: printable(text), greeting: this.#greeting };
+      return { bytes: copy(bytes), text: printable(text), greeting: this.#greeting };
     }
     if (text.startsWith('HTTP/')) throw refuse(`The peer speaks HTTP, not SSH: "${printable(text)}"`);
     if (this.#receiver === 'server') throw refuse(`The client sent "${printable(text)}" before its identification`);

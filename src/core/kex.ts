@@ -3,7 +3,7 @@
  * it. Methods stay in their rows (`algorithms/exchanges.ts`); trust in the host key is a question to the driver.
  */
 
-import { equalBytes } from '../bytes/bytes.ts';
+import { copy, equalBytes } from '../bytes/bytes.ts';
 import type { AgreementSecret, CryptoProvider, RandomSource } from '../crypto/provider.ts';
 import { protocolError, SshError, toSshError } from '../errors.ts';
 import { parsePublicKey } from '../keys/public_key.ts';
@@ -128,7 +128,7 @@ export class KeyExchange {
   begin(): void {
     if (this.#state.at !== 'idle') return;
     const { role, algorithms, random } = this.#config;
-    const ours = buildKexinit(role, algorithms, random(16).slice(), this.#markers === undefined);
+    const ours = buildKexinit(role, algorithms, copy(random(16)), this.#markers === undefined);
     this.#state = { at: 'offered', ours };
     this.#host.send(ours);
     this.#host.offered();
@@ -150,7 +150,7 @@ export class KeyExchange {
     const { negotiated, dropGuess } = agree(role, readKexinit(ours, limits), theirs);
     const row = exchanges.get(negotiated.kex);
     if (row === undefined) throw new SshError('not-supported', `Key exchange ${negotiated.kex} has no row`);
-    const exchange: Exchange = { ours, theirs: payload.slice(), negotiated, row };
+    const exchange: Exchange = { ours, theirs: copy(payload), negotiated, row };
     if (role === 'server') {
       this.#state = { at: 'listening', exchange, dropGuess };
       return;
@@ -193,7 +193,7 @@ export class KeyExchange {
     const { crypto } = this.#config;
     const reply = decode(ecdh.reply, payload);
     const { hostKey: algorithm } = exchange.negotiated;
-    const hostKey = reply.hostKey.slice();
+    const hostKey = copy(reply.hostKey);
     const key = attempt(() => parsePublicKey(hostKey, crypto));
     const finished = attempt(() => crypto.agreements[exchange.row.agreement].finish(secret, reply.publicValue));
     this.#host.settle(finished, (shared) => {

@@ -4,7 +4,7 @@
  * socket and no clock. It can be driven alone, by a test that plays any peer.
  */
 
-import { concat } from '../bytes/bytes.ts';
+import { concat, plain } from '../bytes/bytes.ts';
 import { ChunkQueue } from '../bytes/chunks.ts';
 import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
@@ -139,7 +139,7 @@ export class Transport {
 
   /** Takes bytes; they are processed by `step`. */
   push(bytes: Uint8Array): void {
-    this.#input.push(bytes);
+    this.#input.push(plain(bytes));
   }
 
   /** Processes the next line or packet; false when none is whole. */

@@ -3,7 +3,7 @@
  * 64-bit invocation counter of its own, not the sequence number, so strict key exchange does not touch it.
  */
 
-import { uint32At } from '../../bytes/bytes.ts';
+import { copy, uint32At } from '../../bytes/bytes.ts';
 import type { Aead } from '../../crypto/provider.ts';
 import { LENGTH_SIZE, type Open, type Seal } from './types.ts';
 
@@ -19,7 +19,7 @@ function advance(nonce: Uint8Array): void {
 }
 
 export function gcmSeal(aead: Aead, iv: Uint8Array): Seal {
-  const nonce = iv.slice();
+  const nonce = copy(iv);
   return {
     ...framing,
     seal(_sequence, packet, out) {
@@ -31,7 +31,7 @@ export function gcmSeal(aead: Aead, iv: Uint8Array): Seal {
 }
 
 export function gcmOpen(aead: Aead, iv: Uint8Array): Open {
-  const nonce = iv.slice();
+  const nonce = copy(iv);
   return {
     ...framing,
     length: (_sequence, header) => uint32At(header, 0),

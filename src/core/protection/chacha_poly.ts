@@ -3,7 +3,7 @@
  * second for the length. The nonce is the sequence number, so it must be rekeyed before 2^32 packets.
  */
 
-import { putUint32, uint32At } from '../../bytes/bytes.ts';
+import { copy, putUint32, uint32At } from '../../bytes/bytes.ts';
 import { equalSecret } from '../../bytes/secret.ts';
 import type { CryptoProvider } from '../../crypto/provider.ts';
 import { LENGTH_SIZE, type Open, type Seal } from './types.ts';
@@ -21,8 +21,8 @@ class Keys {
 
   constructor(crypto: CryptoProvider, key: Uint8Array) {
     this.#crypto = crypto;
-    this.#packetKey = key.slice(0, 32);
-    this.#lengthKey = key.slice(32, 64);
+    this.#packetKey = copy(key.subarray(0, 32));
+    this.#lengthKey = copy(key.subarray(32, 64));
   }
 
   #nonceOf(sequence: number): Uint8Array {
@@ -68,7 +68,7 @@ export function chachaOpen(crypto: CryptoProvider, key: Uint8Array): Open {
   const keys = new Keys(crypto, key);
   return {
     ...framing,
-    length: (sequence, header) => uint32At(keys.length(sequence, header.slice()), 0),
+    length: (sequence, header) => uint32At(keys.length(sequence, copy(header)), 0),
     open(sequence, packet) {
       const end = packet.length - framing.tagSize;
       const tag = keys.tag(sequence, packet.subarray(0, end));

@@ -1,6 +1,6 @@
 /** A stream cipher with encrypt-and-MAC: RFC 4253 §6.4, RFC 4344 §4. The MAC covers sequence number ‖ plaintext packet. */
 
-import { putUint32, uint32At } from '../../bytes/bytes.ts';
+import { copy, putUint32, uint32At } from '../../bytes/bytes.ts';
 import { equalSecret } from '../../bytes/secret.ts';
 import type { Mac, Stream } from '../../crypto/provider.ts';
 import { LENGTH_SIZE, type Open, type Seal } from './types.ts';
@@ -30,7 +30,7 @@ export function streamMacOpen(stream: Stream, mac: Mac, tagSize: number): Open {
     lengthCounts: true,
     tagSize,
     length(_sequence, header) {
-      prefix.set(stream.apply(header.slice()), 4);
+      prefix.set(stream.apply(copy(header)), 4);
       return uint32At(prefix, 4);
     },
     open(sequence, packet) {
