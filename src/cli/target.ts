@@ -1,0 +1,71 @@
+/**
+ * What `user@host` and `user@host:path` on a command line mean. Text in, parts out: resolves no name, reads no file.
+ */
+
+import { printable } from '../bytes/text.ts';
+import { SshError } from '../errors.ts';
+
+/** Who to be, and where. `username` is absent where none was written. */
+export interface HostTarget {
+  readonly username?: string;
+  readonly host: string;
+}
+
+/** A place on a server. An empty path is the directory that the server starts in. */
+export interface RemoteTarget extends HostTarget {
+  readonly path: string;
+}
+
+/**
+ * `[user@]host:path`, with an IPv6 address in brackets: `ada@[::1]:/srv`. The first colon outside brackets ends the
+ * host, the last `@` before it ends the name. Throws `bad-argument`.
+ */
+export function parseRemote(text: string): RemoteTarget {
+  const shown = printable(text);
+  // Brackets, if any, stand directly after the name; a path may hold brackets of its own.
+  const bracketed = /^(?:[^:[\]]*@)?\[[^\]]*\]/.exec(text);
+  const colon = text.indexOf(':', bracketed?.[0].length ?? 0);
+  if (colon < 0) throw bad(`${shown} names no server: write user@host:path`);
+  if (bracketed !== null && colon !== bracketed[0].length) {
+    throw bad(`In ${shown} something stands between the address in brackets and the colon`);
+  }
+  if (colon === 0) throw bad(`${shown} begins with a colon: write user@host:path, an IPv6 address in brackets`);
+  return { ...parseHost(text.slice(0, colon)), path: text.slice(colon + 1) };
+}
+
+/** `[user@]host`; an IPv6 address may stand with or without brackets. Throws `bad-argument`. */
+export function parseHost(text: string): HostTarget {
+  const shown = printable(text);
+  const at = text.lastIndexOf('@');
+  if (at === 0) throw bad(`${shown} has no user name before the @`);
+  const host = unbracketed(text.slice(at + 1), shown);
+  return at < 0 ? { host } : { username: text.slice(0, at), host };
+}
+
+function unbracketed(host: string, shown: string): string {
+  const inner = /^\[([^[\]]*)\]$/.exec(host)?.[1];
+  if (inner !== undefined) {
+    if (!inner.includes(':')) throw bad(`In ${shown} the brackets hold no IPv6 address`);
+    return inner;
+  }
+  if (host === '') throw bad(`${shown === '' ? 'The server name' : shown} is empty: write user@host`);
+  if (/[\s/[\]]/.test(host) || host !== printable(host)) throw bad(`${shown} is no host name`);
+  if (host.split(':').length === 2) throw bad(`${shown} has a colon: the port is given with -P`);
+  return host;
+}
+
+/**
+ * The last component of a remote path, for the name of a local file. Throws `bad-argument` where there is none that is
+ * safe to use: a name that came from elsewhere must not choose another directory.
+ */
+export function remoteName(path: string): string {
+  const name = path.replace(/\/+$/, '').split('/').pop() as string;
+  if (name === '' || name === '.' || name === '..' || /[\\:\0]/.test(name)) {
+    throw bad(`'${printable(path)}' gives no name for the local file: write one after it`);
+  }
+  return name;
+}
+
+function bad(message: string): SshError {
+  return new SshError('bad-argument', message);
+}

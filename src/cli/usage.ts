@@ -1,0 +1,80 @@
+/** The help texts. What they say is what `docs/cli.md` explains. */
+
+import type { CommandName } from './args.ts';
+
+const CONNECTION = `Connection:
+  -P, --port N               port of the server; default 22
+  -i, --identity FILE        private key to log in with, instead of the keys in ~/.ssh; may be repeated
+      --password-stdin       log in with the password in the first line of standard input
+      --known-hosts FILE     trust the host keys in FILE instead of ~/.ssh/known_hosts
+      --accept-new           trust an unknown host and write its key to the known_hosts file
+      --pin SHA256:...       trust exactly this host key; may be repeated
+      --insecure-accept-any  trust whoever answers: anyone on the line can read and change everything
+      --crypto pure|auto     pure: cryptography in JavaScript only; auto (default): the runtime's where it is faster
+      --cipher, --kex, --mac, --host-key NAME[,NAME]
+                             algorithms to offer, in this order
+      --timeout SECONDS      limit for connecting and logging in`;
+
+const TRANSFER = `Transfer:
+  -R, --requests N           reads or writes pending at once; default 128
+      --json                 print one JSON object about the transfer
+  -q, --quiet                no progress line`;
+
+const EXIT = `Exit status: 0 done, 1 a file or the transfer failed, 2 wrong use, 255 no connection, or it broke; 128 + n after signal n.`;
+
+const OVERVIEW = `Usage: puressh <command> [options] [user@]host[:path] ...
+
+  puressh get [user@]host:path [local]   download a file; - is standard output
+  puressh put local [user@]host:path     upload a file; - is standard input
+  puressh ls  [user@]host:[path]         list a directory
+  puressh run [user@]host command ...    run a command
+
+puressh <command> --help lists the options; puressh --version prints the version.`;
+
+const GET = `Usage: puressh get [options] [user@]host:path [local]
+
+Downloads a file. Without local it keeps its name; a local directory takes it under that name; - is standard output.
+The file appears under its name when all of it is there.
+
+${TRANSFER}
+
+${CONNECTION}
+
+${EXIT}`;
+
+const PUT = `Usage: puressh put [options] local [user@]host:path
+
+Uploads a file; - is standard input. An empty path, or one that ends in /, takes it under its own name.
+
+${TRANSFER}
+
+${CONNECTION}
+
+${EXIT}`;
+
+const LS = `Usage: puressh ls [options] [user@]host:[path]
+
+Lists a directory, one name a line, sorted; without path the one that the server starts in.
+
+Listing:
+  -l, --long                 permissions, owner, size and time before each name
+      --json                 print one JSON object with all entries
+
+${CONNECTION}
+
+${EXIT}`;
+
+const RUN = `Usage: puressh run [options] [user@]host command ...
+
+Runs a command; its standard input, output and error are passed through. Everything after the host belongs to the command.
+
+Run:
+  -n, --no-stdin             give the command an empty standard input
+      --json                 print one JSON object with what the command wrote, when it has ended
+
+${CONNECTION}
+
+Exit status: that of the command; 128 + n if signal n ended it; 255 if anything else failed.`;
+
+/** What `--help` prints, by command; `''` is the overview. */
+export const usage: Readonly<Record<CommandName | '', string>> = { '': OVERVIEW, get: GET, put: PUT, ls: LS, run: RUN };

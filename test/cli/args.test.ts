@@ -1,0 +1,183 @@
+/** What a command line asks for, and what is said about one that cannot be. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Command, parseCommand } from '../../src/cli/args.ts';
+import type { SshError } from '../../src/errors.ts';
+
+function parse(line: string): Command {
+  return parseCommand(line.split(' ').filter((word) => word !== ''));
+}
+
+const connection = {
+  port: 22,
+  identities: [],
+  passwordStdin: false,
+  trust: { kind: 'known-hosts', acceptNew: false },
+  crypto: 'auto',
+  algorithms: {},
+};
+
+describe('parseCommand', () => {
+  it('reads get with everything left out', () => {
+    assert.deepEqual(parse('get ada@host:/big.log'), {
+      name: 'get',
+      remote: { username: 'ada', host: 'host', path: '/big.log' },
+      json: false,
+      quiet: false,
+      connection,
+    });
+  });
+
+  it('reads get with every option', () => {
+    const line =
+      'get -P 2222 -i one -i two -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
+      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q ada@[::1]:x -';
+    assert.deepEqual(parse(line), {
+      name: 'get',
+      remote: { username: 'ada', host: '::1', path: 'x' },
+      local: '-',
+      json: true,
+      quiet: true,
+      requests: 1,
+      connection: {
+        port: 2222,
+        identities: ['one', 'two'],
+        passwordStdin: true,
+        trust: { kind: 'known-hosts', acceptNew: true, file: 'kh' },
+        crypto: 'pure',
+        algorithms: { cipher: ['aes128-ctr', 'aes256-ctr'], kex: ['k'], mac: ['m'], hostKey: ['h'] },
+        timeout: 2500,
+      },
+    });
+  });
+
+  it('takes options after the operands', () => {
+    const command = parse('get host:x y --json') as Command & { name: 'get' };
+    assert.equal(command.local, 'y');
+    assert.equal(command.json, true);
+  });
+
+  it('takes what follows -- as operands', () => {
+    const command = parse('put -- -file host:x') as Command & { name: 'put' };
+    assert.equal(command.local, '-file');
+  });
+
+  it('reads put', () => {
+    const command = parse('put ./a:b host:dir/') as Command & { name: 'put' };
+    assert.equal(command.local, './a:b');
+    assert.deepEqual(command.remote, { host: 'host', path: 'dir/' });
+  });
+
+  it('reads ls', () => {
+    assert.deepEqual(parse('ls -l host:'), {
+      name: 'ls',
+      remote: { host: 'host', path: '' },
+      long: true,
+      json: false,
+      connection,
+    });
+  });
+
+  it('leaves everything after the host of run to the command', () => {
+    const command = parse('run --crypto pure -P 7 ada@host ls -la --json -P 9 -- x') as Command & { name: 'run' };
+    assert.equal(command.commandLine, 'ls -la --json -P 9 -- x');
+    assert.equal(command.json, false);
+    assert.equal(command.connection.port, 7);
+    assert.equal(command.connection.crypto, 'pure');
+    assert.deepEqual(command.target, { username: 'ada', host: 'host' });
+  });
+
+  it('keeps a command of one word as it was quoted', () => {
+    const command = parseCommand(['run', 'host', "echo 'a  b' | cat"]) as Command & { name: 'run' };
+    assert.equal(command.commandLine, "echo 'a  b' | cat");
+  });
+
+  it('reads pins and the insecure choice', () => {
+    const trust = (line: string) => (parse(line) as Command & { name: 'ls' }).connection.trust;
+    assert.deepEqual(trust('ls --pin SHA256:a --pin SHA256:b h:'), {
+      kind: 'pin',
+      fingerprints: ['SHA256:a', 'SHA256:b'],
+    });
+    assert.deepEqual(trust('ls --insecure-accept-any h:'), { kind: 'insecure-accept-any' });
+    assert.deepEqual(trust('ls --accept-new h:'), { kind: 'known-hosts', acceptNew: true });
+  });
+
+  for (const [line, topic] of [
+    ['--help', ''],
+    ['-h', ''],
+    ['help', ''],
+    ['help put', 'put'],
+    ['get --help', 'get'],
+    ['run -h', 'run'],
+    ['ls --help --json', 'ls'],
+  ] as const) {
+    it(`shows help for: ${line}`, () => assert.deepEqual(parse(line), { name: 'help', topic }));
+  }
+  for (const line of ['--version', '-V', 'get --version']) {
+    it(`shows the version for: ${line}`, () => assert.deepEqual(parse(line), { name: 'version' }));
+  }
+  it('does not take the help of a remote command for its own', () => {
+    assert.equal(parse('run host ls --help').name, 'run');
+  });
+});
+
+describe('parseCommand refuses', () => {
+  const cases: [string, RegExp][] = [
+    ['', /No command given/],
+    ['fetch host:x', /no command fetch: write puressh get, put, ls or run/],
+    ['constructor', /no command constructor/],
+    ['--json get host:x', /--json stands before a command/],
+    ['get', /missing: write puressh get \[user@\]host:path \[local\]/],
+    ['get x', /names no server/],
+    ['get host:', /names no file after the colon/],
+    ['get host:x y z', /One argument too many, z/],
+    ['put', /Something is missing/],
+    ['put x', /Something is missing/],
+    ['put host:x y', /y names no server/],
+    ['put - host:', /no name of its own/],
+    ['put - host:dir/', /no name of its own/],
+    ['ls', /Something is missing/],
+    ['ls host: other', /too many, other/],
+    ['run', /Something is missing/],
+    ['run host', /Something is missing/],
+    ['run host:22 ls', /-P/],
+    ['get --nope host:x', /'?--nope'?.*see puressh get --help/],
+    ['ls -R 4 host:', /-R.*see puressh ls --help/],
+    ['get -P host:x', /Something is missing/],
+    ['get host:x -P', /-P.*see puressh get --help/],
+    ['get --json=yes host:x', /--json.*see puressh get --help/],
+    ['get -P 0 host:x', /-P takes a whole number from 1 to 65535, not '0'/],
+    ['get -P 65536 host:x', /not '65536'/],
+    ['get -P 22x host:x', /not '22x'/],
+    ['get -P 1e3 host:x', /not '1e3'/],
+    ['get -R 0 host:x', /-R takes a whole number from 1/],
+    ['get -R=-1 host:x', /-R takes a whole number/],
+    ['get -R 1.5 host:x', /not '1.5'/],
+    ['get --timeout 0 host:x', /--timeout takes seconds/],
+    ['get --timeout soon host:x', /not 'soon'/],
+    ['get --crypto fast host:x', /--crypto is pure or auto, not fast/],
+    ['get --cipher a,,b host:x', /list of names with commas between, not 'a,,b'/],
+    ['get --known-hosts= host:x', /needs the path of a file/],
+    ['get --pin SHA256:a --insecure-accept-any host:x', /--pin and --insecure-accept-any contradict/],
+    ['get --pin SHA256:a --known-hosts f host:x', /--known-hosts and --pin contradict/],
+    ['get --accept-new --insecure-accept-any host:x', /--accept-new and --insecure-accept-any contradict/],
+  ];
+  for (const [line, message] of cases) {
+    it(line === '' ? 'nothing at all' : line, () => {
+      assert.throws(
+        () => parse(line),
+        (error: SshError) => {
+          assert.equal(error.code, 'bad-argument', String(error.stack));
+          assert.match(error.message, message);
+          assert.ok(!error.message.includes('\n'));
+          return true;
+        },
+      );
+    });
+  }
+  it('an empty local path', () => {
+    assert.throws(() => parseCommand(['get', 'host:x', '']), /local path is empty/);
+    assert.throws(() => parseCommand(['put', '', 'host:x']), /local path is empty/);
+  });
+});
