@@ -213,7 +213,7 @@ export function formatKnownHostsLine(
   blob: Uint8Array,
   hashWith?: Pick<CryptoProvider, 'macs' | 'random'>,
 ): string {
-  if (/[^!-~\u00a1-\uffff]|[,*?!|#@[\]]/.test(host)) {
+  if (/[\s,*?!|#@[\]]/.test(host) || printable(host, host.length) !== host) {
     throw new SshError('bad-argument', `'${printable(host)}' is not a host name that can stand in a known_hosts file`);
   }
   const name = knownHostsName(host, port);

@@ -5,7 +5,7 @@
 
 import { decodeLenient, printable } from '../bytes/text.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
-import { SshError } from '../errors.ts';
+import { SshError, type SshErrorCode } from '../errors.ts';
 import { KeyFileErrors } from './key_file_errors.ts';
 import type { PrivateKey } from './key_pair.ts';
 import { parseOpensshKey } from './openssh_key.ts';
@@ -23,6 +23,9 @@ export interface PrivateKeyOptions {
   /** What messages call the file, usually its path. */
   readonly name?: string;
 }
+
+/** Codes of errors from below, where nobody knows that the bytes are a key file. */
+const BELOW: ReadonlySet<SshErrorCode> = new Set(['decode', 'crypto', 'not-supported']);
 
 /**
  * The private key in a file: openssh-key-v1 or PKCS#8, not encrypted. Throws `key-passphrase-needed` for an encrypted
@@ -44,10 +47,7 @@ export function parsePrivateKey(
   try {
     return parseBlock(block, crypto, errors);
   } catch (error) {
-    // These two come from below, where nobody knows that the bytes are a key file.
-    if (error instanceof SshError && (error.code === 'decode' || error.code === 'crypto')) {
-      throw errors.corrupt(error.message);
-    }
+    if (error instanceof SshError && BELOW.has(error.code)) throw errors.corrupt(error.message);
     throw error;
   }
 }

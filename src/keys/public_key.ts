@@ -8,14 +8,9 @@ import { DecodeError, Reader } from '../bytes/reader.ts';
 import { base64, fromBase64, printable } from '../bytes/text.ts';
 import { Writer } from '../bytes/writer.ts';
 import type { CryptoProvider, CurveName, RsaPublicKey } from '../crypto/provider.ts';
+import { MAX_EXPONENT_BITS, MAX_MODULUS_BITS, MIN_MODULUS_BITS } from '../crypto/rsa_rule.ts';
 import { SshError } from '../errors.ts';
 
-/** Smallest RSA modulus in bits. OpenSSH's SSH_RSA_MINIMUM_MODULUS_SIZE; below it a key is within reach of factoring. */
-export const MIN_RSA_BITS = 1024;
-/** Largest RSA modulus in bits. OpenSSL's OPENSSL_RSA_MAX_MODULUS_BITS; above it one verification costs seconds. */
-export const MAX_RSA_BITS = 16384;
-/** Largest RSA public exponent in bits. OpenSSL refuses more with a large modulus; the cost of verifying grows with it. */
-export const MAX_RSA_EXPONENT_BITS = 64;
 /** Longest key type name in characters: RFC 4251 §6. */
 export const MAX_KEY_TYPE = 64;
 
@@ -131,14 +126,15 @@ function readPoint(reader: Reader, type: EcdsaKeyType, crypto: Pick<CryptoProvid
   return point;
 }
 
+/** The limits of every provider, checked before anything is computed with the key. */
 function checkRsa(modulus: Uint8Array, exponent: Uint8Array): void {
   const bits = bitLength(modulus);
-  if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS) {
-    throw new DecodeError(`An RSA modulus of ${bits} bits; ${MIN_RSA_BITS} to ${MAX_RSA_BITS} are accepted`);
+  if (bits < MIN_MODULUS_BITS || bits > MAX_MODULUS_BITS) {
+    throw new DecodeError(`An RSA modulus of ${bits} bits; ${MIN_MODULUS_BITS} to ${MAX_MODULUS_BITS} are accepted`);
   }
   const exponentBits = bitLength(exponent);
-  if (exponentBits < 2 || exponentBits > MAX_RSA_EXPONENT_BITS || !isOdd(exponent)) {
-    throw new DecodeError(`An RSA exponent must be odd and have 2 to ${MAX_RSA_EXPONENT_BITS} bits`);
+  if (exponentBits < 2 || exponentBits > MAX_EXPONENT_BITS || !isOdd(exponent)) {
+    throw new DecodeError(`An RSA exponent must be odd and have 2 to ${MAX_EXPONENT_BITS} bits`);
   }
   if (!isOdd(modulus)) throw new DecodeError('An even RSA modulus');
 }
