@@ -139,7 +139,11 @@ export class Connection {
   /** The byte stream ended, or failed with `cause`. */
   endOfInput(cause?: SshError): void {
     if (this.closed) return;
-    const { heard, phase } = this.#transport;
+    const { heard, phase, textError } = this.#transport;
+    if (textError !== undefined && cause === undefined) {
+      this.#terminate(textError);
+      return;
+    }
     if (this.#transport.peer === undefined && cause === undefined) {
       const said = heard === '' ? '' : `; it said: "${heard}"`;
       this.#terminate(

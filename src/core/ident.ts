@@ -57,10 +57,10 @@ export class IdentificationReader {
   /** The peer's identification, or `undefined` while its line is not whole. Throws `identification`. */
   next(): PeerIdentification | undefined {
     for (;;) {
+      this.#checkPrefix();
       const at = this.#input.indexOf(LF);
       if (at < 0 || at >= this.#limits.greetingLine) {
         if (at >= 0 || this.#input.length >= this.#limits.greetingLine) throw this.#tooLong();
-        this.#checkPrefix();
         return undefined;
       }
       const line = this.#input.take(at + 1) as Uint8Array;
@@ -81,7 +81,7 @@ export class IdentificationReader {
     const text = latin1(bytes);
     if (text.startsWith('SSH-')) {
       this.#checkIdentification(text, line.length);
-      return { bytes: copy(bytes), text: printable(text), greeting: this.#greeting };
+      return { bytes: copy(bytes), text: printable(text, line.length), greeting: this.#greeting };
     }
     if (text.startsWith('HTTP/')) throw refuse(`The peer speaks HTTP, not SSH: "${printable(text)}"`);
     if (this.#receiver === 'server') throw refuse(`The client sent "${printable(text)}" before its identification`);
@@ -103,7 +103,7 @@ export class IdentificationReader {
     }
   }
 
-  /** Says early, from the first byte, when what arrives is TLS and will never have a line. */
+  /** Says early, from the first bytes, when what arrives is TLS: an LF in it ends no line. */
   #checkPrefix(): void {
     const first = this.#input.peek(2);
     if (first !== undefined && (first[0] === 0x15 || first[0] === 0x16) && first[1] === 0x03) {

@@ -21,6 +21,11 @@ const MIN_PACKET = 16;
 /** Random bytes for padding are drawn this many at a time. */
 const PADDING_POOL = 4096;
 
+/** Of text where a packet must stand, as much is awaited and quoted as this, or one line. */
+const MAX_TEXT = 200;
+
+const LF = 0x0a;
+
 /** What passed in one direction since its keys were taken. */
 export interface Traffic {
   readonly bytes: number;
@@ -66,7 +71,12 @@ export class PacketReader {
       const header = this.#input.peek(LENGTH_SIZE);
       if (header === undefined) return undefined;
       const length = open.length(this.#sequence, header);
-      this.#check(length, header);
+      if (!this.#acceptable(length)) {
+        if (open !== plainOpen || !isText(header)) throw this.#badLength(length);
+        const text = this.#line();
+        if (text === undefined) return undefined;
+        throw textError(text);
+      }
       this.#total = LENGTH_SIZE + length + open.tagSize;
     }
     const packet = this.#input.take(this.#total);
@@ -91,32 +101,49 @@ export class PacketReader {
     return body.subarray(1, end);
   }
 
-  #check(length: number, header: Uint8Array): void {
+  /** What stands where a packet must, when it is text: the error for the end of input in the middle of it. */
+  get textError(): SshError | undefined {
+    const header = this.#open === plainOpen && this.#total === undefined ? this.#input.peek(LENGTH_SIZE) : undefined;
+    return header !== undefined && isText(header) ? textError(this.#rest()) : undefined;
+  }
+
+  #acceptable(length: number): boolean {
     const { blockSize, lengthCounts } = this.#open;
     const counted = length + (lengthCounts ? LENGTH_SIZE : 0);
     const least = lengthCounts ? MIN_PACKET : Math.max(blockSize, 8);
-    if (length <= this.#maxLength && counted >= least && counted % blockSize === 0) return;
-    const text = this.#open === plainOpen ? textIn(header) : '';
-    if (text !== '') {
-      throw new SshError(
-        'identification',
-        `The peer sent the text "${text}" where a packet must stand: it does not speak SSH 2`,
-        {
-          fault: 'peer',
-        },
-      );
-    }
-    throw protocolError(
+    return length <= this.#maxLength && counted >= least && counted % blockSize === 0;
+  }
+
+  #badLength(length: number): SshError {
+    const { blockSize } = this.#open;
+    return protocolError(
       `Packet length ${length} is not acceptable: it must be at most ${this.#maxLength} and fill blocks of ${blockSize} bytes`,
     );
   }
+
+  /** The text that stands where a packet must; `undefined` while its line may go on. */
+  #line(): Uint8Array | undefined {
+    const end = this.#input.indexOf(LF);
+    if (end > 0) return this.#input.peek(Math.min(end, MAX_TEXT));
+    return this.#input.length < MAX_TEXT ? undefined : this.#rest();
+  }
+
+  #rest(): Uint8Array {
+    return this.#input.peek(Math.min(this.#input.length, MAX_TEXT)) as Uint8Array;
+  }
 }
 
-/** The header as text, when it is printable ASCII: a length field of such bytes is no length. */
-function textIn(header: Uint8Array): string {
-  return header.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d)
-    ? printable(header)
-    : '';
+/** Whether a header is printable ASCII: a length field of such bytes is no length. */
+function isText(header: Uint8Array): boolean {
+  return header.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === LF || byte === 0x0d);
+}
+
+function textError(text: Uint8Array): SshError {
+  return new SshError(
+    'identification',
+    `The peer sent the text "${printable(text).trim()}" where a packet must stand: it does not speak SSH 2`,
+    { fault: 'peer', phase: 'identification' },
+  );
 }
 
 /** Turns payloads into bytes to send. */

@@ -127,6 +127,11 @@ export class Transport {
     return this.#peer === undefined ? this.#identificationReader.heard : '';
   }
 
+  /** Why the end of input here means that the peer does not speak SSH, when it wrote text in place of packets. */
+  get textError(): SshError | undefined {
+    return this.#peer === undefined ? undefined : this.#reader.textError;
+  }
+
   /** Payload bytes of ours that wait. */
   get queued(): number {
     return this.#queue.bytes;
