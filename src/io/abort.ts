@@ -8,8 +8,8 @@ export function abortedBy(signal: AbortSignal, what = 'The operation'): SshError
 }
 
 /** Runs `run` once when the signal fires, at once if it has; returns what forgets about it. */
-export function onAbort(signal: AbortSignal, run: (error: SshError) => void): () => void {
-  const listener = (): void => run(abortedBy(signal));
+export function onAbort(signal: AbortSignal, run: (error: SshError) => void, what?: string): () => void {
+  const listener = (): void => run(abortedBy(signal, what));
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);

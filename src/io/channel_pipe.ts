@@ -13,7 +13,7 @@ export interface ChannelExtras {
   /** A request of the peer. Returns whether it is known here: that is the answer, if one is wanted. */
   request?(request: string, body: Uint8Array): boolean;
   /** Extended data, such as stderr (kind 1); to be given back like the rest. Without this it is dropped. */
-  extended?(kind: number, data: Uint8Array): void;
+  extended?(kind: number, data: Uint8Array, channel: ChannelPipe): void;
 }
 
 /** How to open a channel. */
@@ -190,7 +190,7 @@ export class ChannelPipe implements BytePipe {
     if (this.#state !== 'open') return;
     if (kind !== 0) {
       if (this.#extras.extended === undefined) this.consumed(data.length);
-      else this.#extras.extended(kind, data);
+      else this.#extras.extended(kind, data, this);
     } else if (this.#sink === undefined) {
       this.#early.push((sink) => sink.data(data));
     } else {

@@ -1,0 +1,96 @@
+/**
+ * The ways to log in, as values that a caller lists in order of preference (RFC 4252, RFC 4256). What is secret stays behind
+ * functions, so that showing or serialising options does not reveal it. Must not know when which one is tried.
+ */
+
+import type { Prompt } from '../core/events.ts';
+import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
+import { PrivateKey } from '../keys/key_pair.ts';
+import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
+import type { Signer } from '../keys/signature.ts';
+
+/** Log in with a key. */
+export interface PublicKeyMethod {
+  readonly method: 'publickey';
+  /** How messages name the key, usually its file. */
+  readonly name?: string;
+  /** What signs; called once, as the connection starts. */
+  signer(crypto: CryptoProvider): MaybePromise<Signer>;
+}
+
+/** Log in with a password. */
+export interface PasswordMethod {
+  readonly method: 'password';
+  /** How often `password` may be asked: 1 for a fixed one, more where a person types. */
+  readonly tries: number;
+  /** The password; `attempt` counts from 1. */
+  password(attempt: number): MaybePromise<string>;
+  /** A new password, when the server says that the old one has expired. */
+  newPassword?(prompt: string): MaybePromise<string>;
+}
+
+/** What a server asks in keyboard-interactive (RFC 4256 §3.2). All text is sanitised; line feeds and tabs stay. */
+export interface KeyboardRequest {
+  readonly title: string;
+  readonly instruction: string;
+  /** At least one. */
+  readonly prompts: readonly Prompt[];
+}
+
+/** Log in by answering what the server asks. */
+export interface KeyboardMethod {
+  readonly method: 'keyboard-interactive';
+  /** One answer a prompt. Runs once a round, and there may be several rounds. */
+  answer(request: KeyboardRequest): MaybePromise<readonly string[]>;
+}
+
+/** One way to log in. */
+export type AuthMethod = PublicKeyMethod | PasswordMethod | KeyboardMethod;
+
+/** How often a person may mistype a password; OpenSSH's NumberOfPasswordPrompts. */
+const PASSWORD_TRIES = 3;
+
+/** Options of `password`. */
+export interface PasswordOptions {
+  /** Called when the server says that the password has expired (RFC 4252 §8). Default: the login fails. */
+  readonly newPassword?: (prompt: string) => MaybePromise<string>;
+}
+
+/**
+ * Log in with a password, or with what `ask` gives, which may be called three times if the server refuses. Where a server
+ * has no password method but keyboard-interactive, a single prompt whose answer is not shown is answered with it.
+ */
+export function password(
+  secret: string | ((attempt: number) => MaybePromise<string>),
+  options: PasswordOptions = {},
+): PasswordMethod {
+  return {
+    method: 'password',
+    tries: typeof secret === 'string' ? 1 : PASSWORD_TRIES,
+    password: typeof secret === 'string' ? () => secret : secret,
+    ...options,
+  };
+}
+
+/**
+ * Log in with a private key: the text or bytes of a key file, a parsed key, or anything that signs, such as an agent's
+ * key. It is signed with at once, without asking the server first whether it would do.
+ */
+export function key(material: string | Uint8Array | PrivateKey | Signer, name?: string): PublicKeyMethod {
+  return {
+    method: 'publickey',
+    ...(name === undefined ? {} : { name }),
+    signer(crypto) {
+      if (material instanceof PrivateKey) return signerOf(crypto, material);
+      if (typeof material !== 'string' && !(material instanceof Uint8Array)) return material;
+      return signerOf(crypto, parsePrivateKey(material, crypto, name === undefined ? {} : { name }));
+    },
+  };
+}
+
+/** Log in by answering what the server asks, such as one-time codes: any number of rounds and prompts. */
+export function keyboardInteractive(
+  answer: (request: KeyboardRequest) => MaybePromise<readonly string[]>,
+): KeyboardMethod {
+  return { method: 'keyboard-interactive', answer };
+}

@@ -1,0 +1,97 @@
+/** The client as its callers see it: sessions, key exchange, facts, and the end. Must not know SFTP. */
+
+import type { Negotiated } from '../core/events.ts';
+import type { SshError } from '../errors.ts';
+import type { BytePipe } from '../io/pipe.ts';
+import type { ConnectionInfo, Link } from './link.ts';
+import { type RunOptions, type RunResult, run } from './run.ts';
+import { Session, type SessionOptions } from './session.ts';
+import { SessionChannel } from './session_channel.ts';
+
+export class Client {
+  readonly #link: Link;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** What is known about the connection, as of now. */
+  get info(): ConnectionInfo {
+    return this.#link.info;
+  }
+
+  /** Resolves with why the connection ended, or with `undefined` when this side closed it. Never rejects. */
+  get closed(): Promise<SshError | undefined> {
+    return this.#link.closed;
+  }
+
+  /** Runs a command to its end; see `RunOptions`. The command is text for the server's shell: quoting is the caller's. */
+  run(command: string, options?: RunOptions): Promise<RunResult> {
+    return run(this.#link, command, options);
+  }
+
+  /** Runs a command with its streams. */
+  exec(command: string, options?: SessionOptions): Promise<Session> {
+    return this.#session((session) => session.exec(command), options);
+  }
+
+  /** Starts the user's shell, without a terminal. */
+  shell(options?: SessionOptions): Promise<Session> {
+    return this.#session((session) => session.shell(), options);
+  }
+
+  /** Starts a subsystem with its streams. */
+  subsystem(name: string, options?: SessionOptions): Promise<Session> {
+    return this.#session((session) => session.subsystem(name), options);
+  }
+
+  /** Opens a session on which nothing runs yet. Servers limit how many may be open (OpenSSH: MaxSessions 10). */
+  openSession(options?: SessionOptions): Promise<Session> {
+    return Session.open(this.#link, options);
+  }
+
+  /** Exchanges keys now; resolves with what was settled. */
+  rekey(): Promise<Negotiated> {
+    return this.#link.rekey();
+  }
+
+  /** Ends the connection and everything on it. Resolves once the byte stream is down. */
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /**
+   * Starts a subsystem as a byte pipe. It resolves once the channel is open and does not wait for the server's answer: what
+   * is written meanwhile leaves together with the request. If the server refuses, the pipe closes with `request-failed`.
+   */
+  protected async openSubsystemPipe(
+    name: string,
+    stderr: (data: Uint8Array) => void,
+    signal?: AbortSignal,
+  ): Promise<BytePipe> {
+    const channel = await SessionChannel.open(this.#link, {
+      signal,
+      stderr(data, pipe) {
+        stderr(data);
+        pipe.consumed(data.length);
+      },
+    });
+    channel.start({ request: 'subsystem', name }).catch((error: SshError) => channel.pipe.close(error));
+    return channel.pipe;
+  }
+
+  async #session(start: (session: Session) => Promise<void>, options?: SessionOptions): Promise<Session> {
+    const session = await Session.open(this.#link, options);
+    try {
+      await start(session);
+      return session;
+    } catch (error) {
+      session.close().catch(() => {});
+      throw error;
+    }
+  }
+}

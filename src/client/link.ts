@@ -1,0 +1,246 @@
+/**
+ * One connection as a client has it: starts it, answers its questions with the caller's policy and credentials, keeps what is
+ * known about it, and refuses what a server may not ask of a client. Must not know sessions.
+ */
+
+import { chooseAlgorithms } from '../core/algorithms/lists.ts';
+import { Connection, type ConnectionConfig } from '../core/connection.ts';
+import type { Negotiated } from '../core/events.ts';
+import type { CryptoProvider } from '../crypto/provider.ts';
+import { SshError, toSshError } from '../errors.ts';
+import { abortedBy, onAbort } from '../io/abort.ts';
+import { type ChannelOptions, ChannelPipe } from '../io/channel_pipe.ts';
+import type { Clock } from '../io/clock.ts';
+import { type ConnectionEvent, Driver, type DriverOwner, type OwnerQuestion } from '../io/driver.ts';
+import type { BytePipe } from '../io/pipe.ts';
+import { fingerprint, keyTypeOf } from '../keys/public_key.ts';
+import { signatureAlgorithms } from '../keys/signature.ts';
+import { OpenFailureReason } from '../wire/numbers.ts';
+import { hostKeyError } from './host_key.ts';
+import { Login } from './login.ts';
+import type { Settings } from './options.ts';
+
+/** What is known about a connection. */
+export interface ConnectionInfo {
+  /** The server's identification, such as `SSH-2.0-OpenSSH_9.6`, sanitised. */
+  readonly identification: string;
+  /** Lines that the server sent before it, sanitised. */
+  readonly greeting: readonly string[];
+  /** What the last key exchange settled. */
+  readonly algorithms: Negotiated;
+  /** Whether strict key exchange (OpenSSH PROTOCOL §1.9) protects the handshake. */
+  readonly strictKex: boolean;
+  readonly hostKey: { readonly keyType: string; readonly fingerprint: string; readonly blob: Uint8Array };
+  /** The methods that succeeded, in order: `none` alone means that the server let in whoever came. */
+  readonly authMethods: readonly string[];
+}
+
+/** What a link stands on. */
+export interface LinkParts {
+  readonly pipe: BytePipe;
+  readonly settings: Settings;
+  readonly crypto: CryptoProvider;
+  readonly clock: Clock;
+}
+
+interface Waiting<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: SshError) => void;
+}
+
+export class Link implements DriverOwner {
+  /** Resolves with why the connection ended; `undefined` when this side closed it. Never rejects. */
+  readonly closed: Promise<SshError | undefined>;
+  readonly #settings: Settings;
+  readonly #crypto: CryptoProvider;
+  readonly #driver: Driver;
+  readonly #login: Login;
+  #resolveClosed: (cause: SshError | undefined) => void = () => {};
+  #ready: Waiting<void> | undefined;
+  #rekeying: Waiting<Negotiated>[] = [];
+  #greeting: readonly string[] = [];
+  #authMethods: readonly string[] = [];
+
+  /** Connects over `pipe` and logs in. The pipe is closed when that fails. */
+  static async establish(parts: LinkParts): Promise<Link> {
+    const { pipe, settings, crypto } = parts;
+    const { signal } = settings;
+    let link: Link;
+    try {
+      if (signal?.aborted) throw abortedBy(signal, 'Connecting');
+      const algorithms = chooseAlgorithms(crypto, settings.algorithms);
+      const preferred = await settings.hostKey.preferredKeyTypes?.(settings.host, settings.port, crypto);
+      const hostKeys = preferTypes(algorithms.hostKeys, preferred ?? []);
+      link = new Link(parts, { ...algorithms, hostKeys });
+    } catch (error) {
+      const cause = toSshError(error, 'bad-argument');
+      pipe.open({ data: () => {}, end: () => {}, drain: () => {}, closed: () => {} });
+      pipe.close(cause);
+      throw cause;
+    }
+    await link.#start(signal);
+    return link;
+  }
+
+  private constructor(parts: LinkParts, algorithms: ConnectionConfig['algorithms']) {
+    const { settings, crypto } = parts;
+    this.#settings = settings;
+    this.#crypto = crypto;
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
+    this.#login = new Login({
+      username: settings.username,
+      methods: settings.auth,
+      maxFailures: settings.maxAuthFailures,
+      crypto,
+    });
+    const connection = new Connection({
+      role: 'client',
+      crypto,
+      random: crypto.random,
+      algorithms,
+      software: settings.software,
+      rekey: settings.rekey,
+      limits: settings.limits,
+      username: settings.username,
+      keepalive: settings.keepalive,
+      window: settings.window,
+      maxPacket: settings.maxPacket,
+    });
+    this.#driver = new Driver(connection, parts.pipe, parts.clock, this);
+  }
+
+  /** Facts about the connection, as of now. */
+  get info(): ConnectionInfo {
+    const { connection } = this.#driver;
+    const blob = connection.hostKey ?? new Uint8Array(0);
+    return {
+      identification: connection.peerIdentification ?? '',
+      greeting: this.#greeting,
+      algorithms: connection.negotiated as Negotiated,
+      strictKex: connection.strict,
+      hostKey: { keyType: keyTypeOf(blob), fingerprint: fingerprint(this.#crypto, blob), blob },
+      authMethods: this.#authMethods,
+    };
+  }
+
+  /** Opens a channel of the given kind. */
+  openChannel(kind: string, options: Omit<ChannelOptions, 'receiveWindow'> = {}): Promise<ChannelPipe> {
+    return ChannelPipe.connect(this.#driver, kind, { ...options, receiveWindow: this.#settings.window });
+  }
+
+  /** Exchanges keys; resolves with what was settled. */
+  rekey(): Promise<Negotiated> {
+    return new Promise((resolve, reject) => {
+      const ended = this.#driver.endedBy;
+      if (ended !== undefined) {
+        reject(ended);
+        return;
+      }
+      this.#rekeying.push({ resolve, reject });
+      this.#driver.connection.rekey();
+      this.#driver.wake();
+    });
+  }
+
+  /** Disconnects; resolves once the pipe is down. */
+  async close(): Promise<void> {
+    this.#driver.close();
+    await this.#driver.down;
+  }
+
+  event(event: ConnectionEvent): void {
+    switch (event.type) {
+      case 'identified':
+        this.#greeting = event.greeting;
+        return;
+      case 'keys':
+        if (event.first) return;
+        for (const waiting of this.#rekeying) waiting.resolve(event.negotiated);
+        this.#rekeying = [];
+        return;
+      case 'banner':
+        this.#showBanner(event.text);
+        return;
+      case 'authenticated':
+        this.#authMethods = event.methods;
+        this.#ready?.resolve();
+        this.#ready = undefined;
+        return;
+      case 'channel-open-request':
+        // a client has asked for nothing that would let a server open channels
+        this.#driver.connection.refuseChannel(
+          event.channel,
+          OpenFailureReason.administrativelyProhibited,
+          'not requested',
+        );
+        return;
+      case 'global-request':
+        if (event.wantReply) this.#driver.connection.replyGlobalRequest(false);
+        return;
+      case 'debug':
+      case 'global-reply':
+        return;
+    }
+  }
+
+  async ask(question: OwnerQuestion): Promise<unknown> {
+    switch (question.kind) {
+      case 'host-key':
+        return await this.#checkHostKey(question.algorithm, question.hostKey);
+      case 'credentials':
+        return await this.#login.credentials(question);
+      case 'prompts':
+        return await this.#login.prompts(question);
+      case 'new-password':
+        return await this.#login.newPassword(question.prompt);
+    }
+  }
+
+  ended(cause: SshError | undefined): void {
+    const error = this.#driver.endedBy as SshError;
+    this.#ready?.reject(error);
+    this.#ready = undefined;
+    for (const waiting of this.#rekeying) waiting.reject(error);
+    this.#rekeying = [];
+    this.#resolveClosed(cause);
+  }
+
+  async #start(signal: AbortSignal | undefined): Promise<void> {
+    const ready = new Promise<void>((resolve, reject) => {
+      this.#ready = { resolve, reject };
+    });
+    const forget =
+      signal === undefined ? () => {} : onAbort(signal, (error) => this.#driver.close(error), 'Connecting');
+    this.#driver.start();
+    this.#login.loaded().catch((error) => this.#driver.close(toSshError(error, 'bad-argument')));
+    await ready.finally(forget);
+  }
+
+  #showBanner(text: string): void {
+    try {
+      this.#settings.onBanner?.(text);
+    } catch (error) {
+      throw toSshError(error, 'aborted');
+    }
+  }
+
+  async #checkHostKey(algorithm: string, hostKey: Uint8Array): Promise<void> {
+    const { host, port, hostKey: policy } = this.#settings;
+    const keyType = keyTypeOf(hostKey);
+    const shown = fingerprint(this.#crypto, hostKey);
+    try {
+      await policy.check({ host, port, algorithm, keyType, hostKey, fingerprint: shown, crypto: this.#crypto });
+    } catch (error) {
+      if (error instanceof SshError) throw error;
+      throw hostKeyError('host-key-unknown', error instanceof Error ? error.message : String(error), error);
+    }
+  }
+}
+
+/** The algorithms for keys of `types` first; the order is the caller's otherwise. */
+function preferTypes(algorithms: readonly string[], types: readonly string[]): readonly string[] {
+  const isPreferred = (name: string): boolean => types.includes(signatureAlgorithms.get(name)?.keyType ?? '');
+  return [...algorithms.filter(isPreferred), ...algorithms.filter((name) => !isPreferred(name))];
+}

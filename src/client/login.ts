@@ -1,0 +1,219 @@
+/**
+ * The order in which ways to log in are tried: the caller's, steered by what the server says can continue (RFC 4252 §5.1).
+ * Each key goes out once. Must not know the messages.
+ */
+
+import { equalBytes } from '../bytes/bytes.ts';
+import { printable } from '../bytes/text.ts';
+import { signatureAlgorithmFor } from '../core/auth/client.ts';
+import type { AuthAttempt, Question } from '../core/events.ts';
+import type { CryptoProvider } from '../crypto/provider.ts';
+import { SshError, toSshError } from '../errors.ts';
+import { fingerprint } from '../keys/public_key.ts';
+import type { Signer } from '../keys/signature.ts';
+import { DisconnectReason } from '../wire/numbers.ts';
+import type { AuthMethod, KeyboardMethod, PasswordMethod } from './auth.ts';
+
+/** Refused attempts before we stop by ourselves: OpenSSH's servers close at the sixth (MaxAuthTries). */
+export const MAX_AUTH_FAILURES = 5;
+
+export interface LoginOptions {
+  readonly username: string;
+  readonly methods: readonly AuthMethod[];
+  readonly maxFailures: number;
+  readonly crypto: CryptoProvider;
+}
+
+type CredentialsQuestion = Extract<Question, { kind: 'credentials' }>;
+type PromptsQuestion = Extract<Question, { kind: 'prompts' }>;
+
+interface KeyCandidate {
+  readonly kind: 'key';
+  readonly signer: Signer;
+  /** How messages name it. */
+  readonly name: string;
+  left: number;
+}
+
+interface AskedCandidate {
+  readonly kind: 'asked';
+  readonly source: PasswordMethod | KeyboardMethod;
+  /** How often it may still be tried. */
+  left: number;
+}
+
+type Candidate = KeyCandidate | AskedCandidate;
+
+export class Login {
+  readonly #options: LoginOptions;
+  readonly #candidates: Promise<readonly Candidate[]>;
+  /** What was tried and what came of it, in words. */
+  readonly #tried: string[] = [];
+  #current: { readonly candidate: Candidate | undefined; readonly what: string } | undefined;
+  #failures = 0;
+  /** Why a round of prompts could not be answered. */
+  #unanswered: string | undefined;
+
+  /** Loads all keys at once; a key that cannot be used is an error, however the login would go. */
+  constructor(options: LoginOptions) {
+    this.#options = options;
+    this.#candidates = loadCandidates(options);
+    this.#candidates.catch(() => {});
+  }
+
+  /** Rejects as soon as one of the keys turns out to be unusable; resolves when all are there. */
+  async loaded(): Promise<void> {
+    await this.#candidates;
+  }
+
+  /** The next attempt; throws `auth-failed` when there is none. */
+  async credentials(question: CredentialsQuestion): Promise<AuthAttempt> {
+    const candidates = await this.#candidates;
+    this.#note(question);
+    if (this.#failures >= this.#options.maxFailures) {
+      throw this.#failed(question, `stopped after ${this.#failures} refused attempts (maxAuthFailures)`);
+    }
+    const { methods } = question;
+    if (methods === undefined && !startsWithoutList(candidates[0])) return this.#attempt({ method: 'none' }, undefined);
+    for (const candidate of candidates) {
+      const attempt = await this.#attemptWith(candidate, question);
+      if (attempt !== undefined) return attempt;
+    }
+    throw this.#failed(question, this.#advice(candidates, question));
+  }
+
+  /** Answers to the server's prompts in keyboard-interactive. */
+  async prompts(question: PromptsQuestion): Promise<readonly string[]> {
+    const candidate = this.#current?.candidate;
+    if (candidate?.kind !== 'asked') throw new SshError('protocol', 'Prompts without keyboard-interactive');
+    const { source } = candidate;
+    const { title, instruction, prompts } = question;
+    if (source.method === 'keyboard-interactive') return await source.answer({ title, instruction, prompts });
+    const [prompt] = prompts;
+    if (prompts.length === 1 && prompt?.echo === false) return [await source.password(source.tries - candidate.left)];
+    // no answer at all would break the exchange off; an empty one is refused, and the next method has its turn
+    this.#unanswered = prompts.map(({ text }) => `"${printable(text.trim(), 80)}"`).join(', ');
+    return prompts.map(() => '');
+  }
+
+  /** A new password for one that has expired. */
+  async newPassword(prompt: string): Promise<string> {
+    const source = this.#current?.candidate?.kind === 'asked' ? this.#current.candidate.source : undefined;
+    if (source?.method === 'password' && source.newPassword !== undefined) return await source.newPassword(prompt);
+    throw authFailed(
+      `The password of ${this.#user} has expired, and the server wants a new one ("${printable(prompt.trim(), 200)}"): ` +
+        'change it with another client, or give password(…, { newPassword })',
+    );
+  }
+
+  get #user(): string {
+    return `"${printable(this.#options.username, 64)}"`;
+  }
+
+  /** Books the result of the last attempt. */
+  #note(question: CredentialsQuestion): void {
+    const current = this.#current;
+    this.#current = undefined;
+    if (current === undefined) return;
+    const { candidate, what } = current;
+    if (candidate === undefined) return; // `none` only asks for the list
+    if (question.partial) {
+      this.#tried.push(`${what} (accepted, but not enough)`);
+      // what answers anything the server asks may be needed again for the next step
+      if (candidate.kind === 'asked') candidate.left = candidate.source.method === 'password' ? 0 : 1;
+      return;
+    }
+    this.#failures++;
+    // a password goes to keyboard-interactive where the server turns out to have nothing else
+    if (what === 'password' && !question.methods?.includes('password')) candidate.left++;
+    this.#tried.push(this.#unanswered === undefined ? what : `${what} (cannot answer ${this.#unanswered})`);
+    this.#unanswered = undefined;
+  }
+
+  async #attemptWith(candidate: Candidate, question: CredentialsQuestion): Promise<AuthAttempt | undefined> {
+    if (candidate.left === 0) return undefined;
+    const offers = (method: string): boolean => question.methods === undefined || question.methods.includes(method);
+    if (candidate.kind === 'key') {
+      const { signer } = candidate;
+      if (!offers('publickey') || signatureAlgorithmFor(signer, question.serverSigAlgs) === undefined) return undefined;
+      return this.#attempt({ method: 'publickey', signer }, candidate);
+    }
+    const { source } = candidate;
+    if (source.method === 'password' && offers('password')) {
+      const attempt = source.tries - candidate.left + 1;
+      return this.#attempt({ method: 'password', password: await source.password(attempt) }, candidate);
+    }
+    if (offers('keyboard-interactive')) return this.#attempt({ method: 'keyboard-interactive' }, candidate);
+    return undefined;
+  }
+
+  #attempt(attempt: AuthAttempt, candidate: Candidate | undefined): AuthAttempt {
+    const what = candidate?.kind === 'key' ? `publickey ${candidate.name}` : attempt.method;
+    this.#current = { candidate, what };
+    if (candidate !== undefined) candidate.left--;
+    return attempt;
+  }
+
+  /** What the caller can do about it. */
+  #advice(candidates: readonly Candidate[], question: CredentialsQuestion): string {
+    const { methods, serverSigAlgs } = question;
+    const skipped = candidates.filter(
+      (each) => each.kind === 'key' && each.left > 0 && signatureAlgorithmFor(each.signer, serverSigAlgs) === undefined,
+    ) as KeyCandidate[];
+    if (skipped.length > 0 && methods?.includes('publickey')) {
+      const names = skipped.map(({ name }) => name).join(', ');
+      const accepted = (serverSigAlgs ?? []).map((name) => printable(name, 64)).join(', ');
+      return `did not try ${names}, since the server takes signatures by ${accepted} only`;
+    }
+    return 'give auth another key or method that the server accepts';
+  }
+
+  #failed(question: CredentialsQuestion, detail: string): SshError {
+    const accepts = question.methods?.length ? question.methods.join(', ') : 'nothing more';
+    const tried = this.#tried.length === 0 ? 'nothing' : this.#tried.join(', ');
+    return authFailed(`Login as ${this.#user} failed: tried ${tried}; the server accepts ${accepts}; ${detail}`);
+  }
+}
+
+function authFailed(message: string): SshError {
+  return new SshError('auth-failed', message, {
+    fault: 'policy',
+    phase: 'authentication',
+    disconnect: DisconnectReason.noMoreAuthMethodsAvailable,
+  });
+}
+
+/**
+ * Whether the first candidate can be tried before the server has said what it accepts. Asking a person for a password that
+ * the server would not take is worse than the round trip for the list.
+ */
+function startsWithoutList(first: Candidate | undefined): boolean {
+  return (
+    first !== undefined && (first.kind === 'key' || first.source.method !== 'password' || first.source.tries === 1)
+  );
+}
+
+async function loadCandidates({ methods, crypto }: LoginOptions): Promise<readonly Candidate[]> {
+  const loaded = await Promise.all(methods.map((method) => loadCandidate(method, crypto)));
+  return loaded.filter((candidate, index) => {
+    const same = (other: Candidate): boolean =>
+      candidate.kind === 'key' &&
+      other.kind === 'key' &&
+      equalBytes(other.signer.publicKey, candidate.signer.publicKey);
+    return !loaded.slice(0, index).some(same);
+  });
+}
+
+async function loadCandidate(method: AuthMethod, crypto: CryptoProvider): Promise<Candidate> {
+  if (method.method !== 'publickey') {
+    return { kind: 'asked', source: method, left: method.method === 'password' ? method.tries : 1 };
+  }
+  try {
+    const signer = await method.signer(crypto);
+    const file = method.name === undefined ? '' : ` from ${printable(method.name)}`;
+    const name = `${printable(signer.keyType, 64)} ${fingerprint(crypto, signer.publicKey)}${file}`;
+    return { kind: 'key', signer, name, left: 1 };
+  } catch (error) {
+    throw toSshError(error, 'bad-argument');
+  }
+}

@@ -1,0 +1,162 @@
+/** What a client can be told, with the defaults, and the checks of what a caller passes. */
+
+import { printable } from '../bytes/text.ts';
+import type { AlgorithmLists } from '../core/algorithms/lists.ts';
+import type { KeepaliveConfig } from '../core/keepalive.ts';
+import { defaultLimits, type Limits } from '../core/limits.ts';
+import { defaultRekeyLimits, type RekeyLimits } from '../core/rekey.ts';
+import { SshError } from '../errors.ts';
+import type { AuthMethod } from './auth.ts';
+import { type HostKeyPolicy, POLICY_CHOICES } from './host_key.ts';
+import { MAX_AUTH_FAILURES } from './login.ts';
+
+/** The port of SSH: RFC 4253 §4.1. */
+export const SSH_PORT = 22;
+
+/** How the software identifies itself (RFC 4253 §4.2). */
+export const SOFTWARE = 'puressh_0.1.0';
+
+/** Receive window of a channel in bytes: as OpenSSH's. */
+export const DEFAULT_WINDOW: number = 2 * 1024 * 1024;
+
+/** The most data in one packet to us; strict servers refuse channels that allow more. */
+export const DEFAULT_MAX_PACKET = 32768;
+
+/** A dead peer is noticed after two minutes: four times this without a sign of life. */
+export const DEFAULT_KEEPALIVE: KeepaliveConfig = { interval: 30_000, count: 3 };
+
+/** Milliseconds after which a wait for the peer ends. A person or a policy that is asked is not timed. */
+export interface Timeouts {
+  /** For a TCP connection. Default: 20 s. */
+  readonly connect: number;
+  /** From then to the server's identification. Default: 30 s. */
+  readonly identification: number;
+  /** For a key exchange. Default: 60 s. */
+  readonly keyExchange: number;
+  /** For each answer in authentication. Default: 120 s. */
+  readonly auth: number;
+  /** From our CLOSE of a channel to the peer's. Default: 10 s. */
+  readonly channelClose: number;
+}
+
+/** The limits that are not times. */
+export type SizeLimits = Omit<Limits, 'identificationTime' | 'keyExchangeTime' | 'authTime' | 'channelCloseTime'>;
+
+/** Options of a connection. */
+export interface ConnectOptions {
+  /** The name or address of the server; host keys are looked up under it. */
+  readonly host: string;
+  /** Default: 22. */
+  readonly port?: number | undefined;
+  readonly username: string;
+  /** Ways to log in, in order of preference; empty for a server that asks for nothing. */
+  readonly auth: readonly AuthMethod[];
+  /** Whether the server's key is trusted. Required: there is no default. */
+  readonly hostKey: HostKeyPolicy;
+  /** Lists to offer in place of the defaults. */
+  readonly algorithms?: Partial<AlgorithmLists> | undefined;
+  /** When keys are exchanged anew. Default: after 1 GiB or an hour. */
+  readonly rekey?: Partial<RekeyLimits> | undefined;
+  /** Receive window of every channel in bytes. Default: 2 MiB. */
+  readonly window?: number | undefined;
+  /** The most data bytes in one packet to us. Default: 32768. */
+  readonly maxPacket?: number | undefined;
+  /** Default: a sign of life is asked for after 30 s of silence, and three may stay without any. `false`: off. */
+  readonly keepalive?: Partial<KeepaliveConfig> | false | undefined;
+  readonly timeouts?: Partial<Timeouts> | undefined;
+  readonly limits?: Partial<SizeLimits> | undefined;
+  /** Refused attempts to log in before giving up. Default: 5. */
+  readonly maxAuthFailures?: number | undefined;
+  /** Gives up connecting; has no effect after. */
+  readonly signal?: AbortSignal | undefined;
+  /** Text of the server to show before the login, sanitised; line feeds stay. */
+  readonly onBanner?: ((text: string) => void) | undefined;
+  /** The software version of our identification. Default: puressh and its version. */
+  readonly software?: string | undefined;
+}
+
+/** Options with everything in its place. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly username: string;
+  readonly auth: readonly AuthMethod[];
+  readonly hostKey: HostKeyPolicy;
+  readonly algorithms: Partial<AlgorithmLists>;
+  readonly rekey: RekeyLimits;
+  readonly window: number;
+  readonly maxPacket: number;
+  readonly keepalive: KeepaliveConfig;
+  readonly limits: Limits;
+  readonly maxAuthFailures: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onBanner: ((text: string) => void) | undefined;
+  readonly software: string;
+}
+
+/** Bytes that a packet of data may have beside the data: headers, padding, a MAC. */
+const PACKET_OVERHEAD = 1024;
+
+/** Checks the options and adds the defaults; throws `bad-argument`. */
+export function settingsOf(options: ConnectOptions): Settings {
+  const { host, username, auth, hostKey, keepalive } = options;
+  requireText('host', host);
+  requireText('username', username);
+  if (typeof hostKey?.check !== 'function') throw bad(`hostKey is required: ${POLICY_CHOICES}`);
+  if (!Array.isArray(auth)) throw bad('auth must be a list, such as [key(text), password(text)]; it may be empty');
+  const limits = { ...defaultLimits, ...withoutUndefined(options.limits), ...timesOf(options.timeouts ?? {}) };
+  const maxPacket = options.maxPacket ?? DEFAULT_MAX_PACKET;
+  requireInteger('maxPacket', maxPacket, 1, limits.packetLength - PACKET_OVERHEAD);
+  const window = options.window ?? DEFAULT_WINDOW;
+  requireInteger('window', window, maxPacket, 0xffffffff);
+  const port = options.port ?? SSH_PORT;
+  requireInteger('port', port, 1, 65535);
+  return {
+    host,
+    port,
+    username,
+    auth,
+    hostKey,
+    algorithms: withoutUndefined(options.algorithms),
+    rekey: { ...defaultRekeyLimits, ...withoutUndefined(options.rekey) },
+    window,
+    maxPacket,
+    keepalive:
+      keepalive === false
+        ? { interval: Number.POSITIVE_INFINITY, count: 0 }
+        : { ...DEFAULT_KEEPALIVE, ...withoutUndefined(keepalive) },
+    limits,
+    maxAuthFailures: options.maxAuthFailures ?? MAX_AUTH_FAILURES,
+    signal: options.signal,
+    onBanner: options.onBanner,
+    software: options.software ?? SOFTWARE,
+  };
+}
+
+function timesOf(timeouts: Partial<Timeouts>): Partial<Limits> {
+  return withoutUndefined({
+    identificationTime: timeouts.identification,
+    keyExchangeTime: timeouts.keyExchange,
+    authTime: timeouts.auth,
+    channelCloseTime: timeouts.channelClose,
+  });
+}
+
+/** A member that is there but `undefined` counts as absent. */
+function withoutUndefined<T extends object>(value: T | undefined): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(value ?? {}).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+function requireText(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw bad(`${name} must be a text that is not empty`);
+}
+
+function requireInteger(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw bad(`${name} must be an integer from ${least} to ${most}, not ${printable(String(value), 40)}`);
+}
+
+function bad(message: string): SshError {
+  return new SshError('bad-argument', message);
+}

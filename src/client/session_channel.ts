@@ -1,0 +1,119 @@
+/**
+ * A channel of kind `session` (RFC 4254 §6): the requests that start a program on it, and how the program ended. Must not know
+ * what is done with its bytes.
+ */
+
+import { decodeFields, encodeFields } from '../bytes/schema.ts';
+import { printable, toBytes } from '../bytes/text.ts';
+import { SshError } from '../errors.ts';
+import type { ChannelPipe } from '../io/channel_pipe.ts';
+import { EXTENDED_DATA_STDERR } from '../wire/connection.ts';
+import { channelRequest } from '../wire/requests.ts';
+import type { Link } from './link.ts';
+
+/** How a program ended, as far as the server told. */
+export interface ExitStatus {
+  /** The exit code; absent when the server sent none, as after a signal. */
+  readonly code?: number;
+  /** The signal that ended it, without `SIG`, such as `TERM`. */
+  readonly signal?: string;
+  readonly coreDumped?: boolean;
+  /** What the server says about the signal, sanitised. */
+  readonly message?: string;
+}
+
+/** What starts a program. */
+export type StartRequest =
+  | { readonly request: 'exec'; readonly command: string }
+  | { readonly request: 'shell' }
+  | { readonly request: 'subsystem'; readonly name: string };
+
+/** How to open a session. */
+export interface SessionChannelOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** What the program writes to stderr; to be given back with `consumed`. May be called before `open` resolves. */
+  readonly stderr: (data: Uint8Array, channel: ChannelPipe) => void;
+}
+
+export class SessionChannel {
+  readonly pipe: ChannelPipe;
+  readonly #state: { exit: ExitStatus };
+
+  private constructor(pipe: ChannelPipe, state: { exit: ExitStatus }) {
+    this.pipe = pipe;
+    this.#state = state;
+  }
+
+  static async open(link: Link, options: SessionChannelOptions): Promise<SessionChannel> {
+    const state = { exit: {} };
+    const pipe = await link.openChannel('session', {
+      signal: options.signal,
+      extras: {
+        request: (request, body) => readExit(state, request, body),
+        extended(kind, data, channel) {
+          if (kind === EXTENDED_DATA_STDERR) options.stderr(data, channel);
+          else channel.consumed(data.length);
+        },
+      },
+    });
+    return new SessionChannel(pipe, state);
+  }
+
+  /** What the server has told so far; final once the channel is closed. */
+  get exit(): ExitStatus {
+    return this.#state.exit;
+  }
+
+  /** Starts a program. Rejects with `request-failed` when the server refuses. */
+  async start(start: StartRequest): Promise<void> {
+    if (await this.pipe.request(start.request, startBody(start))) return;
+    throw new SshError('request-failed', `The server refused ${describe(start)}`, { fault: 'peer', phase: 'open' });
+  }
+
+  /** Sets a variable for the program; servers silently drop what they do not allow (OpenSSH: AcceptEnv). */
+  env(name: string, value: string): void {
+    this.pipe.notify('env', encodeFields(channelRequest.env, { name, value }));
+  }
+
+  /** Sends the program a signal (RFC 4254 §6.9), named without `SIG`; many servers ignore it. */
+  signal(name: string): void {
+    if (!/^[A-Za-z0-9@._-]+$/.test(name)) throw new SshError('bad-argument', `Not a signal: ${printable(name, 40)}`);
+    this.pipe.notify('signal', encodeFields(channelRequest.signal, { signal: name.replace(/^SIG/, '') }));
+  }
+}
+
+/** Takes in how the program ended; returns whether the request is known. */
+function readExit(state: { exit: ExitStatus }, request: string, body: Uint8Array): boolean {
+  if (request === 'exit-status') {
+    const { status } = decodeFields(channelRequest['exit-status'], body, request);
+    state.exit = { ...state.exit, code: status };
+    return true;
+  }
+  if (request !== 'exit-signal') return false;
+  const { signal, coreDumped, message } = decodeFields(channelRequest['exit-signal'], body, request);
+  state.exit = { ...state.exit, signal: printable(signal, 64), coreDumped, message: printable(message) };
+  return true;
+}
+
+function startBody(start: StartRequest): Uint8Array {
+  switch (start.request) {
+    case 'exec':
+      if (typeof start.command !== 'string') throw new SshError('bad-argument', 'A command must be a string');
+      return encodeFields(channelRequest.exec, { command: toBytes(start.command) });
+    case 'subsystem':
+      return encodeFields(channelRequest.subsystem, { name: start.name });
+    case 'shell':
+      return new Uint8Array(0);
+  }
+}
+
+function describe(start: StartRequest): string {
+  switch (start.request) {
+    case 'exec':
+      return `to run "${printable(start.command, 100)}"`;
+    case 'subsystem':
+      return `the subsystem "${printable(start.name, 100)}": it offers none of that name, or not to this user`;
+    case 'shell':
+      return 'to start a shell';
+  }
+}
