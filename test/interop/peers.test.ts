@@ -169,7 +169,7 @@ describe('Peer', () => {
     const peer = await openssh.startSshd();
     const args = [...clientOptions(peer, peer.keys.ed25519.openssh), peer.host, 'sleep 600'];
     const session = run('ssh', args);
-    while (!/Starting session/.test(await peer.log())) await sleep(20);
+    for (let tries = 0; tries < 500 && !/Starting session/.test(await peer.log()); tries++) await sleep(20);
     await peer.stop();
     assert.equal((await session).status, 255);
     assert.equal(await firstLine(peer.port), undefined);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type KeyName, keyNames, testKeys } from './keys.ts';
 import { findProgram, type Peer } from './peer.ts';
 import { startServer } from './process.ts';
-import { isRoot, ownLogin, throwawayLogin, throwawayUnavailable } from './user.ts';
+import { isRoot, isRootLocked, ownLogin, throwawayLogin, throwawayUnavailable } from './user.ts';
 
 export interface SshdOptions {
   /** Lines of sshd_config; they win over the ones below. From the first `Match` on they go to the end of the file. */
@@ -20,7 +20,7 @@ export interface SshdOptions {
 /** Why no `sshd` can be started here, or `undefined`. */
 export function available(): string | undefined {
   for (const name of ['sshd', 'ssh-keygen']) if (findProgram(name) === undefined) return `there is no ${name}`;
-  return undefined;
+  return isRootLocked() ? throwawayUnavailable() : undefined;
 }
 
 /** Why no password login can be tried here, or `undefined`. */
@@ -34,7 +34,8 @@ export async function startSshd(options: SshdOptions = {}): Promise<Peer> {
   if (program === undefined) throw new Error(available());
   if (isRoot()) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 }); // privilege separation wants it
   const keys = testKeys();
-  const login = options.password ? await throwawayLogin(keys.authorizedKeys) : ownLogin();
+  const throwaway = options.password || isRootLocked();
+  const login = throwaway ? await throwawayLogin(keys.authorizedKeys) : ownLogin();
   const offered = options.hostKeys ?? keyNames;
   return startServer({
     name: 'sshd',
@@ -49,7 +50,7 @@ export async function startSshd(options: SshdOptions = {}): Promise<Peer> {
         ...offered.map((name) => `HostKey ${keys.host[name].path}`),
         `AuthorizedKeysFile ${authorized}`,
         `AllowUsers ${login.username}`,
-        `PasswordAuthentication ${login.password === undefined ? 'no' : 'yes'}`,
+        `PasswordAuthentication ${options.password ? 'yes' : 'no'}`,
       ];
       const config = join(dir, 'sshd_config');
       writeFileSync(config, configText(lines, options.config ?? []));

@@ -32,6 +32,11 @@ export function ownLogin(): Login {
   return { username, password: undefined };
 }
 
+/** Whether root's account is locked, as some distributions have it: `sshd` then lets root in by no means at all. */
+export function isRootLocked(): boolean {
+  return isRoot() && existsSync('/etc/shadow') && /^root:!/m.test(readFileSync('/etc/shadow', 'utf8'));
+}
+
 /** Why there is no throwaway user, or `undefined` when there is or can be one. */
 export function throwawayUnavailable(): string | undefined {
   if (!isRoot()) return `only root can log in as the user ${NAME}`;
