@@ -35,16 +35,18 @@ export interface Traffic {
 /** Turns received bytes into payloads. */
 export class PacketReader {
   #open: Open = plainOpen;
-  #sequence = 0;
+  #sequence: number;
   #total: number | undefined;
   #bytes = 0;
   #packets = 0;
   readonly #input: ChunkQueue;
   readonly #maxLength: number;
 
-  constructor(input: ChunkQueue, maxLength: number) {
+  /** `sequence`: of the first packet. */
+  constructor(input: ChunkQueue, maxLength: number, sequence = 0) {
     this.#input = input;
     this.#maxLength = maxLength;
+    this.#sequence = sequence;
   }
 
   /** Sequence number of the next packet. */
@@ -149,15 +151,17 @@ function textError(text: Uint8Array): SshError {
 /** Turns payloads into bytes to send. */
 export class PacketWriter {
   #seal: Seal = plainSeal;
-  #sequence = 0;
+  #sequence: number;
   #bytes = 0;
   #packets = 0;
   #pool: Uint8Array = new Uint8Array(0);
   #poolAt = 0;
   readonly #random: RandomSource;
 
-  constructor(random: RandomSource) {
+  /** `sequence`: of the first packet. */
+  constructor(random: RandomSource, sequence = 0) {
     this.#random = random;
+    this.#sequence = sequence;
   }
 
   /** Sequence number of the next packet. */
