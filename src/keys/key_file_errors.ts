@@ -21,7 +21,7 @@ export class KeyFileErrors {
 
   /** `how` says how it is encrypted. */
   passphraseNeeded(how: string): SshError {
-    const advice = `\`ssh-keygen -p -f ${this.file}\` can take the passphrase off a copy, or let an agent hold the key`;
+    const advice = 'give a copy whose passphrase `ssh-keygen -p -f COPY` took off';
     return new SshError('key-passphrase-needed', `${this.#subject} is encrypted (${how}); ${advice}`);
   }
 

@@ -85,7 +85,8 @@ function readKey(reader: Reader, type: string, errors: KeyFileErrors): Found {
     const point = reader.string();
     return { secret: ecdsaSecret(type, reader.mpint()), publicHalf: { type, curve, point } };
   }
-  if (type.startsWith('sk-')) throw errors.unsupported('the handle of a security key', 'use it through an agent');
+  if (type.startsWith('sk-'))
+    throw errors.unsupported('the handle of a security key', 'use an Ed25519, ECDSA or RSA key');
   throw errors.unsupported(`a key of type ${printable(type, 64)}`, 'use an Ed25519, ECDSA or RSA key');
 }
 

@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { fromBase64 } from '../../src/bytes/text.ts';
+import { base64, fromBase64, hex } from '../../src/bytes/text.ts';
 import type { CryptoProvider } from '../../src/crypto/provider.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import { SshError, type SshErrorCode } from '../../src/errors.ts';
+import { parsePem } from '../../src/keys/pem.ts';
+import { parsePrivateKey } from '../../src/keys/private_key.ts';
 import { root } from '../support/root.ts';
 
 export const crypto: CryptoProvider = pureProvider;
@@ -149,4 +151,26 @@ export const keyTypes: Readonly<Record<string, readonly string[]>> = {
 /** Makes a key without passphrase; further arguments choose its format. */
 export function generate(type: string, file: string, ...more: readonly string[]): void {
   output('ssh-keygen', ['-q', '-N', '', '-C', 'made by a test', ...(keyTypes[type] ?? []), '-f', file, ...more]);
+}
+
+/** Bytes in PEM armour. */
+export function armour(label: string, content: Uint8Array): string {
+  return `-----BEGIN ${label}-----\n${base64(content)}\n-----END ${label}-----\n`;
+}
+
+/** The bytes in the first PEM block of a file. */
+export function armoured(file: string): Uint8Array {
+  const [block] = parsePem(file);
+  if (block === undefined || !('bytes' in block) || block.bytes === undefined) throw new Error('Not PEM');
+  return block.bytes;
+}
+
+/** What reading a file that may be damaged comes to: the public key, or the error's code. */
+export function readOutcome(file: string): string {
+  try {
+    return hex(parsePrivateKey(file, crypto).publicKey.blob);
+  } catch (error) {
+    if (!(error instanceof SshError)) throw error;
+    return error.code;
+  }
 }
