@@ -18,6 +18,8 @@ import type { AuthAttempt, Context, Prompt } from '../events.ts';
 import type { Limits } from '../limits.ts';
 import { Timer } from '../timer.ts';
 
+const INFO_RESPONSE = keyboardAuth.infoResponse.number;
+
 type State =
   | { readonly at: 'idle' }
   /** SERVICE_REQUEST is out. */
@@ -82,6 +84,9 @@ export class ClientAuth {
   /** The peer does not know a message of ours. */
   unimplemented(number: number): void {
     if (this.#state.at !== 'service' && this.#state.at !== 'waiting') return;
+    // it may also be about a message that has nothing to do with authentication
+    const ours: readonly number[] = [transport.serviceRequest.number, userauth.request.number, INFO_RESPONSE];
+    if (!ours.includes(number)) return;
     throw protocolError(`The server does not implement ${messageName(number)}`, { phase: 'authentication' });
   }
 
