@@ -58,6 +58,8 @@ export interface SshErrorInfo {
   readonly operation?: string;
   /** The path the operation was about, sanitised for display. */
   readonly path?: string;
+  /** How many bytes from the start, without a gap, a transfer had moved when it failed. */
+  readonly transferred?: number;
   /** The error this one was made from. */
   readonly cause?: unknown;
 }
@@ -75,6 +77,7 @@ export class SshError extends Error {
   readonly status: number | undefined;
   readonly operation: string | undefined;
   readonly path: string | undefined;
+  readonly transferred: number | undefined;
 
   constructor(code: SshErrorCode, message: string, info: SshErrorInfo = {}) {
     super(message, info.cause === undefined ? undefined : { cause: info.cause });
@@ -85,6 +88,7 @@ export class SshError extends Error {
     this.status = info.status;
     this.operation = info.operation;
     this.path = info.path;
+    this.transferred = info.transferred;
   }
 }
 

@@ -26,7 +26,10 @@ export interface LocalOpenOptions {
    * with its content. Default: `replace`.
    */
   readonly create?: 'new' | 'replace' | 'keep';
-  /** POSIX permission bits of a file that is created, before the process's umask. Default: 0o666. */
+  /**
+   * POSIX permission bits of a file that is created: exactly these, whatever the umask says, since they are as a rule
+   * those of the file that is about to be replaced. Absent: what the platform gives new files. Ignored where there are none.
+   */
   readonly permissions?: number;
 }
 

@@ -1,0 +1,102 @@
+/**
+ * How many bytes the server may have on the way to us. What is asked for never exceeds what the pipe can take, reply
+ * headers included: a server that waits for window while its own reader is blocked would wait for ever. Bytes count
+ * from the request until their consumer is done with them. All transfers of a client share one budget.
+ */
+
+import type { BytePipe } from '../io/pipe.ts';
+import { DATA_HEADER } from './proto/packets.ts';
+import type { Pump } from './pump.ts';
+
+/** Part of the window that is left to replies other than DATA, and to credit that the pipe has not yet passed on. */
+const RESERVE = 64 * 1024;
+
+/** What may be in flight on a pipe that limits nothing by itself: bounds the memory. */
+const UNWINDOWED = 16 * 1024 * 1024;
+
+export class ReadBudget {
+  readonly #pipe: BytePipe;
+  readonly #wake: (pump: Pump) => void;
+  /** In order of arrival: the first is served first. */
+  readonly #waiting = new Set<Pump>();
+  #asked = 0;
+  #held = 0;
+  #lent = 0;
+
+  constructor(pipe: BytePipe, wake: (pump: Pump) => void) {
+    this.#pipe = pipe;
+    this.#wake = wake;
+  }
+
+  /** Bytes that may be asked for or held at once. */
+  get limit(): number {
+    const window = this.#pipe.receiveWindow;
+    return window === undefined ? UNWINDOWED : Math.max(window - RESERVE, Math.floor(window / 2));
+  }
+
+  /** The longest content that one request may ask for. */
+  get largest(): number {
+    return Math.max(1, this.limit - DATA_HEADER);
+  }
+
+  /** Whether replies may be stuck behind bytes that a consumer of ours does not take: the server is not to blame then. */
+  get holdsBackReplies(): boolean {
+    return this.#held > 0 && this.#pipe.receiveWindow === undefined;
+  }
+
+  /**
+   * Takes room for a request of `length` bytes. False: there is none; `pump` is woken when there may be. `starving`
+   * says that the pump has nothing in flight and nothing here. It must not depend on another transfer, whose consumer
+   * may be waiting for this one, so bytes held elsewhere are given back to the pipe early in its favour.
+   */
+  take(pump: Pump, length: number, starving: boolean): boolean {
+    const cost = length + DATA_HEADER;
+    const first = this.#waiting.size === 0 ? pump : this.#waiting.values().next().value;
+    const fits = this.#asked + this.#held - this.#lent + cost <= this.limit;
+    if (!(fits && first === pump) && !(starving && this.#lend(cost))) {
+      this.#waiting.add(pump);
+      return false;
+    }
+    this.#asked += cost;
+    if (this.#waiting.delete(pump)) this.#wakeWaiting();
+    return true;
+  }
+
+  #lend(cost: number): boolean {
+    if (this.#held - this.#lent < cost) return false;
+    this.#lent += cost;
+    this.#pipe.consumed(cost);
+    return true;
+  }
+
+  /** `count` bytes that were asked for are here, and kept. */
+  hold(count: number): void {
+    this.#asked -= count;
+    this.#held += count;
+    if (this.#waiting.size > 0) this.#wakeWaiting();
+  }
+
+  /** `count` bytes that were asked for came and were not kept, or will not come. */
+  free(count: number): void {
+    this.#asked -= count;
+    if (this.#waiting.size > 0) this.#wakeWaiting();
+  }
+
+  /** The consumer is done with `count` held bytes. */
+  release(count: number): void {
+    this.#held -= count;
+    const repaid = Math.min(this.#lent, count);
+    this.#lent -= repaid;
+    if (count > repaid) this.#pipe.consumed(count - repaid);
+    if (this.#waiting.size > 0) this.#wakeWaiting();
+  }
+
+  /** `pump` wants nothing any more. */
+  forget(pump: Pump): void {
+    if (this.#waiting.delete(pump)) this.#wakeWaiting();
+  }
+
+  #wakeWaiting(): void {
+    for (const pump of this.#waiting) this.#wake(pump);
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Downloads. A local file appears under its name only when every byte is there; whatever fails leaves nothing behind
+ * that looks whole.
+ */
+
+import { printable } from '../bytes/text.ts';
+import { SshError, toSshError } from '../errors.ts';
+import type { LocalFile, LocalFiles } from '../io/local_files.ts';
+import { FileSink } from './file_sink.ts';
+import type { Link } from './link.ts';
+import { closeQuietly, openFile } from './operations.ts';
+import type { ReadOptions, RemotePath, TransferStats } from './options.ts';
+import { OrderedSink } from './ordered_sink.ts';
+import { temporaryPath } from './path.ts';
+import type { ReadSink } from './sink.ts';
+import { startRead } from './transfer.ts';
+
+/** Where a download goes: a local path, an open local file (which stays open), or a stream (which is closed). */
+export type LocalTarget = string | LocalFile | WritableStream<Uint8Array>;
+
+export interface GetOptions extends ReadOptions {
+  /**
+   * Whether the content is written under a temporary name beside the target and renamed when it is whole. Default: true.
+   * Devices and pipes are always written in place.
+   */
+  readonly atomic?: boolean | undefined;
+  /** Whether to have the content on the local disk before the promise resolves. Default: false. */
+  readonly sync?: boolean | undefined;
+}
+
+/** Where the bytes go, and what to do when they are all there, or not. */
+interface Output {
+  readonly sink: ReadSink;
+  /** Moves the bytes out of the sink, where that is not the sink's own doing. Rejects if it cannot. */
+  readonly drain?: () => Promise<void>;
+  commit(): Promise<void>;
+  discard(error: SshError): Promise<void>;
+}
+
+/** Copies a remote file to `local`. */
+export async function get(
+  link: Link,
+  remote: RemotePath,
+  local: LocalTarget,
+  files: LocalFiles | undefined,
+  options: GetOptions,
+): Promise<TransferStats> {
+  const file = await openFile(link, remote, 'r', {}, options);
+  try {
+    const output = await openOutput(local, files, options);
+    try {
+      const running = startRead(file, output.sink, options, 'ask');
+      output.drain?.().catch((error) => running.abort(toSshError(error, 'bad-local-file', { operation: 'write' })));
+      const stats = await running.done;
+      await output.commit();
+      return stats;
+    } catch (error) {
+      const failure = toSshError(error, 'bad-local-file');
+      await output.discard(failure).catch(() => undefined); // the first failure is the one to tell
+      throw failure;
+    }
+  } finally {
+    closeQuietly(file); // nothing is pending on it, or only what nobody waits for
+  }
+}
+
+function openOutput(local: LocalTarget, files: LocalFiles | undefined, options: GetOptions): Promise<Output> {
+  if (typeof local === 'string') return pathOutput(local, needFiles(files), options);
+  if ('getWriter' in local) return Promise.resolve(streamOutput(local));
+  return Promise.resolve(fileOutput(local, false, options));
+}
+
+/** The local files, which a client in a browser does not have. */
+export function needFiles(files: LocalFiles | undefined): LocalFiles {
+  if (files !== undefined) return files;
+  throw new SshError('bad-argument', 'This client has no local files: give a stream or bytes, or set localFiles');
+}
+
+async function pathOutput(path: string, files: LocalFiles, options: GetOptions): Promise<Output> {
+  let target = path;
+  let there = await files.stat(path);
+  if (there?.kind === 'symlink') {
+    // What a link points to is replaced, not the link.
+    const resolved = await files.resolve(path);
+    there = resolved === undefined ? there : await files.stat(resolved);
+    target = resolved ?? path;
+  }
+  if (there?.kind === 'directory') {
+    const message = `${printable(path, 1024)} is a directory: give the path of the file to write`;
+    throw new SshError('bad-local-file', message, { operation: 'open', path: printable(path, 1024) });
+  }
+  const isPlace = there !== undefined && there.kind !== 'file';
+  if (isPlace || options.atomic === false) {
+    const file = await files.open(target, { access: 'write', create: 'replace' });
+    return owned(
+      fileOutput(file, there?.kind === 'other', options),
+      file,
+      async () => undefined,
+      async () => undefined,
+    );
+  }
+  const temporary = files.beside(target, temporaryPath(files.name(target)) as string);
+  const permissions = there?.permissions === undefined ? {} : { permissions: there.permissions };
+  const file = await files.open(temporary, { access: 'write', create: 'new', ...permissions });
+  return owned(
+    fileOutput(file, false, options),
+    file,
+    () => files.rename(temporary, target),
+    () => files.remove(temporary),
+  );
+}
+
+/** An open file as it is. What is not whole is cut behind the last byte that is sure. */
+function fileOutput(file: LocalFile, inOrder: boolean, options: GetOptions): Output {
+  const sink = new FileSink(file, 0, inOrder);
+  return {
+    sink,
+    commit: async () => {
+      if (options.sync) await file.sync();
+    },
+    discard: async () => {
+      await sink.idle();
+      if (!inOrder) await file.truncate(sink.contiguous);
+    },
+  };
+}
+
+/** An output whose file is ours to close, and what follows when it is. */
+function owned(output: Output, file: LocalFile, kept: () => Promise<void>, dropped: () => Promise<void>): Output {
+  let open = true;
+  const close = async (): Promise<void> => {
+    if (!open) return;
+    open = false;
+    await file.close();
+  };
+  return {
+    sink: output.sink,
+    commit: async () => {
+      await output.commit();
+      await close();
+      await kept();
+    },
+    discard: async (error) => {
+      if (open) await output.discard(error).catch(() => undefined);
+      await close().catch(() => undefined);
+      await dropped();
+    },
+  };
+}
+
+function streamOutput(stream: WritableStream<Uint8Array>): Output {
+  const sink = new OrderedSink(0);
+  const writer = stream.getWriter();
+  const drain = async (): Promise<void> => {
+    for (;;) {
+      await writer.ready;
+      const next = await new Promise<Uint8Array | undefined>((resolve) =>
+        sink.next((answer) => resolve('bytes' in answer ? answer.bytes : undefined)),
+      );
+      if (next === undefined) return;
+      await writer.write(next);
+    }
+  };
+  let drained: Promise<void> | undefined;
+  return {
+    sink,
+    drain: () => {
+      drained = drain();
+      return drained;
+    },
+    commit: async () => {
+      sink.settle(undefined);
+      await drained;
+      await writer.close();
+    },
+    discard: async (error) => {
+      sink.settle(error);
+      await writer.abort(error);
+    },
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * Ties the client core (`proto/requester.ts`) to a byte pipe: delivery, credit, what is written together, who may go on
+ * when, and the one terminal state. Knows nothing of files and transfers.
+ */
+
+import { type SshError, toSshError } from '../errors.ts';
+import type { Clock } from '../io/clock.ts';
+import type { BytePipe, PipeSink } from '../io/pipe.ts';
+import { ReadBudget } from './budget.ts';
+import type { PacketOf, PacketRow } from './proto/packets.ts';
+import { type ReplyHandler, Requester, type ServerExtensions } from './proto/requester.ts';
+import type { Pump } from './pump.ts';
+
+/** Requests are written together up to this many bytes: few writes for many small requests, early word of a full pipe. */
+const FLUSH_AT = 64 * 1024;
+
+export interface LinkOptions {
+  readonly clock: Clock;
+  readonly stallTimeout: number;
+  readonly maxPacket?: number;
+}
+
+/** What the server says it takes, in bytes; members that it leaves open are absent. */
+export interface ServerLimits {
+  readonly maxPacketLength?: number;
+  readonly maxReadLength?: number;
+  readonly maxWriteLength?: number;
+  readonly maxOpenHandles?: number;
+}
+
+export class Link implements PipeSink {
+  readonly clock: Clock;
+  /** Default for operations that name none. */
+  readonly stallTimeout: number;
+  readonly budget: ReadBudget;
+  /** Advertised by the server; empty before VERSION. */
+  extensions: ServerExtensions = new Map();
+  /** As far as the server told them by now. */
+  limits: ServerLimits = {};
+  /** When anything last came from the server. */
+  heardAt = 0;
+
+  readonly #pipe: BytePipe;
+  readonly #requester: Requester;
+  readonly #pumps = new Set<Pump>();
+  readonly #awake = new Set<Pump>();
+  readonly #closers: (() => void)[] = [];
+  #onReady: (() => void) | undefined;
+  #onFailed: ((cause: SshError) => void) | undefined;
+  #cause: SshError | undefined;
+  #closed = false;
+  /** Whether a turn is running: what is sent waits for its end. */
+  #inTurn = false;
+  #out: Uint8Array[] = [];
+  #outLength = 0;
+  #full = false;
+  #kept = 0;
+
+  constructor(pipe: BytePipe, options: LinkOptions) {
+    this.#pipe = pipe;
+    this.clock = options.clock;
+    this.stallTimeout = options.stallTimeout;
+    this.budget = new ReadBudget(pipe, (pump) => this.wake(pump));
+    this.#requester = new Requester(
+      {
+        send: (pieces) => this.#send(pieces),
+        ready: (extensions) => {
+          this.extensions = extensions;
+          this.#onFailed = undefined;
+          this.#onReady?.();
+        },
+      },
+      options.maxPacket === undefined ? {} : { maxPacket: options.maxPacket },
+    );
+  }
+
+  /** Opens the pipe and sends INIT. One of the two is called, once, for the VERSION that follows or does not. */
+  start(onReady: () => void, onFailed: (cause: SshError) => void): void {
+    this.#onReady = onReady;
+    this.#onFailed = onFailed;
+    this.heardAt = this.clock.now();
+    this.#pipe.open(this);
+    this.turn(() => this.#requester.start());
+  }
+
+  /** Why the link ended, once it has. */
+  get cause(): SshError | undefined {
+    return this.#cause;
+  }
+
+  /** Whether the pipe has enough: WRITEs wait until pumps are woken again. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  /** Sends a request; see `Requester`. */
+  request<R extends PacketRow>(row: R, value: Omit<PacketOf<R>, 'id'>, handler: ReplyHandler): void {
+    this.turn(() => this.#requester.request(row, value, handler));
+  }
+
+  /** Sends a READ; only from a pump's `run`. */
+  read(handle: Uint8Array, offset: number, length: number, handler: ReplyHandler): void {
+    this.#requester.read(handle, offset, length, handler);
+  }
+
+  /** Sends a WRITE; only from a pump's `run`. The pieces are the pipe's from now on. */
+  write(
+    handle: Uint8Array,
+    offset: number,
+    length: number,
+    pieces: readonly Uint8Array[],
+    handler: ReplyHandler,
+  ): void {
+    this.#requester.write(handle, offset, length, pieces, handler);
+  }
+
+  /** Says that `count` bytes of the chunk being delivered are kept; `budget.release` gives them back. */
+  keep(count: number): void {
+    this.#kept += count;
+    this.budget.hold(count);
+  }
+
+  /** Lets a pump take part from now on: it is told of the end. */
+  attach(pump: Pump): void {
+    if (this.#cause !== undefined) pump.lost(this.#cause);
+    else this.#pumps.add(pump);
+  }
+
+  detach(pump: Pump): void {
+    this.#pumps.delete(pump);
+    this.#awake.delete(pump);
+    this.budget.forget(pump);
+  }
+
+  /** Has `pump` run before the turn ends. */
+  wake(pump: Pump): void {
+    this.#awake.add(pump);
+  }
+
+  /** Does `run`, then what it woke, and writes all that came of it together. */
+  turn(run: () => void): void {
+    if (this.#inTurn) {
+      run();
+      return;
+    }
+    this.#inTurn = true;
+    try {
+      run();
+      for (const pump of this.#awake) {
+        this.#awake.delete(pump);
+        pump.run();
+      }
+    } finally {
+      this.#flush();
+      this.#inTurn = false;
+    }
+  }
+
+  #send(pieces: readonly Uint8Array[]): void {
+    for (const piece of pieces) {
+      this.#out.push(piece);
+      this.#outLength += piece.length;
+    }
+    if (this.#outLength >= FLUSH_AT) this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#outLength === 0) return;
+    const pieces = this.#out;
+    this.#out = [];
+    this.#outLength = 0;
+    if (this.#cause === undefined && !this.#pipe.write(pieces)) this.#full = true;
+  }
+
+  data(bytes: Uint8Array): void {
+    if (this.#cause !== undefined) return;
+    this.heardAt = this.clock.now();
+    this.#kept = 0;
+    try {
+      this.turn(() => this.#requester.receive(bytes));
+    } catch (error) {
+      this.fail(toSshError(error, 'protocol'));
+      return;
+    }
+    const done = bytes.length - this.#kept;
+    if (done > 0) this.#pipe.consumed(done);
+  }
+
+  end(): void {
+    this.fail(this.#requester.ended());
+  }
+
+  drain(): void {
+    this.#full = false;
+    this.turn(() => {
+      for (const pump of this.#pumps) this.wake(pump);
+    });
+  }
+
+  closed(cause: SshError | undefined): void {
+    this.#closed = true;
+    this.#enterFailed(cause ?? this.#requester.ended());
+    for (const closer of this.#closers.splice(0)) closer();
+  }
+
+  /** Ends the link: everything pending rejects with `cause`, and so does whatever is asked later. */
+  fail(cause: SshError): void {
+    if (this.#cause !== undefined) return;
+    this.#enterFailed(cause);
+    if (!this.#closed) this.#pipe.close(cause);
+  }
+
+  #enterFailed(cause: SshError): void {
+    if (this.#cause !== undefined) return;
+    this.#cause = cause;
+    this.#onFailed?.(cause);
+    this.#requester.fail(cause);
+    for (const pump of [...this.#pumps]) pump.lost(cause);
+    this.#pumps.clear();
+    this.#awake.clear();
+  }
+
+  /** Calls `run` once the pipe has closed, which it may have already. */
+  whenClosed(run: () => void): void {
+    if (this.#closed) run();
+    else this.#closers.push(run);
+  }
+}

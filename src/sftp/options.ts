@@ -1,0 +1,77 @@
+/** Options and results that the operations of the SFTP client share. */
+
+/** A remote path: text, which is sent as UTF-8, or the exact bytes. `/` separates; there is no `~`. */
+export type RemotePath = string | Uint8Array;
+
+/** Options of every operation. */
+export interface CallOptions {
+  /** Ends the operation with `aborted`; the client stays usable. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Milliseconds without any answer, while requests are pending, after which the operation ends with `timeout`;
+   * 0: never. Default: that of the client.
+   */
+  readonly stallTimeout?: number | undefined;
+}
+
+/** Options of setting attributes. */
+export interface SetstatOptions extends CallOptions {
+  /** What to do with times before 1970 or after 2106: refuse with `bad-argument`, or set the nearest. Default: `refuse`. */
+  readonly times?: 'refuse' | 'clamp' | undefined;
+}
+
+/** How far a transfer has come. */
+export interface Progress {
+  /** Bytes that are out: written locally or handed to the consumer (reading), acknowledged by the server (writing). */
+  readonly bytes: number;
+  /** How many there will be as far as is known; a file may end before or after. */
+  readonly total?: number;
+}
+
+/** Options of everything that moves the content of files. */
+export interface TransferOptions extends CallOptions {
+  /** READs or WRITEs pending at once, at least 1. Default: 128. */
+  readonly requests?: number | undefined;
+  /** Bytes a request; more than the server takes is cut down. Default: found from its limits and the receive window. */
+  readonly requestSize?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** Options of everything that reads the content of files. */
+export interface ReadOptions extends TransferOptions {
+  /**
+   * Whether a file may end before the size that the server states for it, as files of sysfs do. Default: false, and
+   * such an end is the error `incomplete`.
+   */
+  readonly trustEof?: boolean | undefined;
+}
+
+/** Options of reading a part of a file. */
+export interface RangeOptions extends ReadOptions {
+  /** First byte, counted from 0. Default: 0. */
+  readonly start?: number | undefined;
+  /** The byte after the last one. Default: the end of the file, wherever it turns out to be. */
+  readonly end?: number | undefined;
+}
+
+/** What a transfer did. */
+export interface TransferStats {
+  /** Bytes of content that were moved. */
+  readonly bytes: number;
+  /** READs or WRITEs that were sent. */
+  readonly requests: number;
+  readonly maxRequestsInFlight: number;
+  /** Content asked for and not yet here, or sent and not yet acknowledged. */
+  readonly maxBytesInFlight: number;
+  /** DATA replies that were shorter than asked, other than by the end of the file. */
+  readonly shortReads: number;
+}
+
+/** READs or WRITEs pending at once by default: 4 MiB of 32 KiB requests. */
+export const DEFAULT_REQUESTS = 128;
+
+/**
+ * Milliseconds without an answer before a wait ends by default. Long enough for disks that spin up, short enough that
+ * a server that stopped answering is noticed.
+ */
+export const DEFAULT_STALL_TIMEOUT = 120_000;

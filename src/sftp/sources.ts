@@ -1,0 +1,99 @@
+/** The kinds of sources: a local file, bytes, an iterable, a Web Stream. Bytes of the caller are copied, once. */
+
+import { SshError, toSshError } from '../errors.ts';
+import type { LocalFile } from '../io/local_files.ts';
+import type { SourceEvents, WriteSource } from './source.ts';
+
+/** Bytes that are read, or copied, at a time: large enough that a promise for each is cheap. */
+const STEP = 512 * 1024;
+
+/** Reads `file` from its start until its end. Does not close it. */
+export function fileSource(file: LocalFile): WriteSource {
+  let position = 0;
+  let reading: Promise<void> | undefined;
+  const read = async (events: SourceEvents): Promise<void> => {
+    let bytes: Uint8Array;
+    try {
+      const room = new Uint8Array(STEP);
+      bytes = room.subarray(0, await file.read(room, position));
+    } catch (error) {
+      reading = undefined;
+      events.broken(toSshError(error, 'bad-local-file', { operation: 'read' }));
+      return;
+    }
+    reading = undefined;
+    position += bytes.length;
+    if (bytes.length === 0) events.end();
+    else events.push(bytes);
+  };
+  return {
+    pull: (events) => {
+      reading = read(events);
+    },
+    stop: async () => reading,
+  };
+}
+
+/** Copies out of `bytes`, which must not change before the transfer has ended. */
+export function bytesSource(bytes: Uint8Array): WriteSource {
+  let position = 0;
+  return {
+    pull: (events) => {
+      if (position >= bytes.length) {
+        events.end();
+        return;
+      }
+      const piece = bytes.slice(position, position + STEP);
+      position += piece.length;
+      events.push(piece);
+    },
+    stop: async () => undefined,
+  };
+}
+
+/** Takes what an iterable or a Web Stream yields. */
+export function iterableSource(chunks: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>): WriteSource {
+  const iterator = 'getReader' in chunks ? readerIterator(chunks) : chunks[Symbol.asyncIterator]();
+  let current: Uint8Array = new Uint8Array(0);
+  let position = 0;
+  const pull = async (events: SourceEvents): Promise<void> => {
+    try {
+      while (position >= current.length) {
+        const next = await iterator.next();
+        if (next.done) {
+          events.end();
+          return;
+        }
+        if (!(next.value instanceof Uint8Array)) {
+          throw new SshError('bad-argument', `A source must yield Uint8Array, this one yielded ${typeof next.value}`);
+        }
+        current = next.value;
+        position = 0;
+      }
+    } catch (error) {
+      events.broken(toSshError(error, 'bad-argument', { operation: 'read' }));
+      return;
+    }
+    const piece = current.slice(position, position + STEP);
+    position += piece.length;
+    events.push(piece);
+  };
+  return {
+    pull: (events) => void pull(events),
+    stop: async () => {
+      // A source that never yields must not hold up the end of the transfer: it is told, not waited for.
+      Promise.resolve(iterator.return?.()).catch(() => undefined);
+    },
+  };
+}
+
+function readerIterator(stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
+  const reader = stream.getReader();
+  return {
+    next: async () => (await reader.read()) as IteratorResult<Uint8Array>,
+    return: async () => {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * Starts the one engine: a read or a write of an open remote file, with limits, progress, abort and the error that
+ * tells how far it came. Every way to move content goes through here.
+ */
+
+import { printable } from '../bytes/text.ts';
+import { SshError, toSshError } from '../errors.ts';
+import { abortedError } from './call.ts';
+import type { Counters } from './counters.ts';
+import type { Link } from './link.ts';
+import { fstat, type OpenHandle } from './operations.ts';
+import {
+  DEFAULT_REQUESTS,
+  type RangeOptions,
+  type RemotePath,
+  type TransferOptions,
+  type TransferStats,
+} from './options.ts';
+import { type Attributes, fileKind } from './proto/attrs.ts';
+import { WRITE_HEADER } from './proto/packets.ts';
+import { ReadPump } from './read_pump.ts';
+import { BASE_REQUEST, MAX_REQUEST } from './request_size.ts';
+import type { ReadSink } from './sink.ts';
+import type { WriteSource } from './source.ts';
+import { WritePump } from './write_pump.ts';
+
+/** A transfer that runs. */
+export interface Running {
+  /** Rejects with an `SshError` whose `transferred` says how many bytes from the start had come through. */
+  readonly done: Promise<TransferStats>;
+  /** Ends it now. */
+  abort(error: SshError): void;
+}
+
+/**
+ * What to take for the size of the file: a number; `ask`: FSTAT goes out with the first READ; `unknown`: read
+ * until the end comes.
+ */
+export type SizeHint = number | 'ask' | 'unknown';
+
+/** The whole number in `value`, or `bad-argument`. */
+function whole(name: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new SshError('bad-argument', `${name} must be a whole number of at least ${least}, not ${value}`);
+}
+
+/** Reads `file` into `sink`. Throws `bad-argument` for unusable options. */
+export function startRead(file: OpenHandle, sink: ReadSink, options: RangeOptions, hint: SizeHint): Running {
+  const { link, handle, path } = file;
+  const start = whole('start', options.start ?? 0, 0);
+  const end = options.end === undefined ? Number.POSITIVE_INFINITY : whole('end', options.end, start);
+  const job = {
+    link,
+    handle,
+    path,
+    start,
+    end,
+    requests: whole('requests', options.requests ?? DEFAULT_REQUESTS, 1),
+    maxRequest: readSize(link, options.requestSize),
+    trustEof: options.trustEof ?? false,
+    stallTimeout: options.stallTimeout ?? link.stallTimeout,
+  };
+  let total = end === Number.POSITIVE_INFINITY ? undefined : end - start;
+  return run(link, options, 'read', path, (progress, done) => {
+    const pump = new ReadPump(job, sink, (bytes) => progress(bytes, total), done);
+    const stated = (size: number | undefined): void => {
+      if (size !== undefined) {
+        total = Math.max(0, Math.min(size, end) - start);
+        sink.expect?.(total);
+      }
+      link.turn(() => pump.stated(size ?? 'unknown'));
+    };
+    const begin = (): void => {
+      if (hint === 'ask')
+        fstat(file, options).then(
+          (attrs) => stated(sizeHint(attrs)),
+          () => stated(undefined),
+        );
+      pump.start();
+      if (hint !== 'ask') pump.stated(hint);
+    };
+    return {
+      begin,
+      abort: (error) => pump.abort(error),
+      counters: pump.counters,
+      moved: () => sink.contiguous - start,
+    };
+  });
+}
+
+/** Writes what `source` gives to `file`, from byte `start` on. Throws `bad-argument` for unusable options. */
+export function startWrite(
+  file: OpenHandle,
+  source: WriteSource,
+  start: number,
+  total: number | undefined,
+  options: TransferOptions,
+): Running {
+  const { link, handle, path } = file;
+  const job = {
+    link,
+    handle,
+    path,
+    start: whole('position', start, 0),
+    requests: whole('requests', options.requests ?? DEFAULT_REQUESTS, 1),
+    requestSize: writeSize(link, handle, options.requestSize),
+    stallTimeout: options.stallTimeout ?? link.stallTimeout,
+  };
+  return run(link, options, 'write', path, (progress, done) => {
+    const pump = new WritePump(job, source, (bytes) => progress(bytes, total), done);
+    return {
+      begin: () => pump.start(),
+      abort: (error) => pump.abort(error),
+      counters: pump.counters,
+      moved: () => pump.contiguous - start,
+    };
+  });
+}
+
+/** A pump, seen from outside. */
+interface Engine {
+  begin(): void;
+  abort(error: SshError): void;
+  readonly counters: Counters;
+  moved(): number;
+}
+
+function run(
+  link: Link,
+  options: TransferOptions,
+  operation: string,
+  path: RemotePath,
+  make: (
+    progress: (bytes: number, total: number | undefined) => void,
+    done: (failure: SshError | undefined) => void,
+  ) => Engine,
+): Running {
+  const { signal, onProgress } = options;
+  let engine!: Engine;
+  const abort = (error: SshError): void => link.turn(() => engine.abort(error));
+  const done = new Promise<TransferStats>((resolve, reject) => {
+    const onAbort = (): void => abort(abortedError(operation, path, signal as AbortSignal));
+    const progress = (bytes: number, total: number | undefined): void => {
+      try {
+        onProgress?.(total === undefined ? { bytes } : { bytes, total });
+      } catch (error) {
+        abort(toSshError(error, 'bad-argument', { operation: 'onProgress' }));
+      }
+    };
+    engine = make(progress, (failure) => {
+      signal?.removeEventListener('abort', onAbort);
+      if (failure === undefined) resolve({ ...engine.counters });
+      else reject(partial(failure, operation, path, engine.moved()));
+    });
+    if (signal?.aborted) {
+      reject(abortedError(operation, path, signal));
+      return;
+    }
+    signal?.addEventListener('abort', onAbort);
+    link.turn(() => engine.begin());
+  });
+  return { done, abort };
+}
+
+/** The error of a transfer that came `transferred` bytes far. */
+function partial(error: SshError, operation: string, path: RemotePath, transferred: number): SshError {
+  return new SshError(error.code, `${error.message} (${transferred} bytes were through)`, {
+    fault: error.fault,
+    operation: error.operation ?? operation,
+    path: error.path ?? printable(path, 1024),
+    transferred,
+    ...(error.status === undefined ? {} : { status: error.status }),
+    ...(error.phase === undefined ? {} : { phase: error.phase }),
+    cause: error,
+  });
+}
+
+/** The size to expect; anything but a regular file is read one request at a time, as if it were of size 0. */
+function sizeHint(attrs: Attributes): number | undefined {
+  const kind = fileKind(attrs);
+  if (kind !== 'file' && kind !== 'unknown') return 0;
+  return attrs.size !== undefined && Number.isSafeInteger(attrs.size) ? attrs.size : undefined;
+}
+
+function readSize(link: Link, wanted: number | undefined): number {
+  const stated = link.limits.maxReadLength;
+  const most = stated === undefined ? BASE_REQUEST : Math.min(stated, MAX_REQUEST);
+  return wanted === undefined ? most : Math.min(whole('requestSize', wanted, 1), Math.max(most, BASE_REQUEST));
+}
+
+function writeSize(link: Link, handle: Uint8Array, wanted: number | undefined): number {
+  const { maxWriteLength, maxPacketLength } = link.limits;
+  const stated = Math.min(
+    maxWriteLength ?? BASE_REQUEST,
+    (maxPacketLength ?? Number.POSITIVE_INFINITY) - WRITE_HEADER - handle.length,
+  );
+  const most = Math.max(1, Math.min(stated, MAX_REQUEST));
+  return wanted === undefined ? most : Math.min(whole('requestSize', wanted, 1), most);
+}
