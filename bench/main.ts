@@ -197,7 +197,7 @@ function show(value: number, digits: number): string {
   return Number.isFinite(value) ? value.toFixed(digits) : '-';
 }
 
-function save(result: { readonly date: string }): void {
+function save(result: { readonly date: string; readonly [name: string]: unknown }): void {
   const folder = fileURLToPath(new URL('bench/results/', root));
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${result.date.replaceAll(':', '-').slice(0, 19)}.json`);

@@ -62,7 +62,7 @@ describe('progressLine', () => {
   });
   it('cuts a long name in its middle and fits every width', () => {
     const name = `a-${'long-'.repeat(40)}name.tar`;
-    assert.match(progressLine({ ...state, name }, 80), /^a-long-long-l…long-name\.tar {3}42%/);
+    assert.match(progressLine({ ...state, name }, 80), /^a-long-long-lo…long-name\.tar {3}42%/);
     for (let columns = 1; columns <= 120; columns++) {
       assert.ok(progressLine({ ...state, name }, columns).length <= columns, `${columns} columns`);
     }

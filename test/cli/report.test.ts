@@ -1,0 +1,124 @@
+/** What `--json` prints, and directory listings. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { entryReport, longLines, modeText, shownName, sorted } from '../../src/cli/listing.ts';
+import { algorithmReport, transferReport } from '../../src/cli/report.ts';
+import type { DirectoryEntry } from '../../src/sftp/list.ts';
+import type { Attributes } from '../../src/sftp/proto/attrs.ts';
+
+const negotiated = {
+  kex: 'curve25519-sha256',
+  hostKey: 'ssh-ed25519',
+  toServer: { cipher: 'aes256-ctr', mac: 'hmac-sha2-256', compression: 'none' },
+  toClient: { cipher: 'aes128-gcm@openssh.com', compression: 'none' },
+};
+
+describe('algorithmReport', () => {
+  it('tells the direction in which the content goes', () => {
+    assert.deepEqual(algorithmReport(negotiated, 'toServer'), {
+      kex: 'curve25519-sha256',
+      hostKey: 'ssh-ed25519',
+      cipher: 'aes256-ctr',
+      mac: 'hmac-sha2-256',
+    });
+  });
+  it('has null for the MAC of a cipher that authenticates by itself', () => {
+    const report = algorithmReport(negotiated, 'toClient');
+    assert.equal(report.cipher, 'aes128-gcm@openssh.com');
+    assert.equal(report.mac, null);
+  });
+});
+
+describe('transferReport', () => {
+  const algorithms = algorithmReport(negotiated, 'toClient');
+  const facts = { bytes: 1073741824, maxRequestsInFlight: 128, maxBytesInFlight: 4194304, window: 2097152 };
+
+  it('has exactly the members that are documented', () => {
+    assert.deepEqual(transferReport({ ...facts, milliseconds: 4765.4321 }, algorithms), {
+      bytes: 1073741824,
+      seconds: 4.765432,
+      megabytesPerSecond: 225.319,
+      maxRequestsInFlight: 128,
+      maxBytesInFlight: 4194304,
+      window: 2097152,
+      algorithms,
+    });
+  });
+  it('stays a number when no time has passed', () => {
+    assert.equal(transferReport({ ...facts, milliseconds: 0 }, algorithms).megabytesPerSecond, 0);
+  });
+});
+
+function entry(name: string | Uint8Array, attrs: Attributes = {}): DirectoryEntry {
+  const nameBytes = typeof name === 'string' ? new TextEncoder().encode(name) : name;
+  return { name: new TextDecoder().decode(nameBytes), nameBytes, longname: 'not used', attrs };
+}
+
+describe('modeText', () => {
+  const cases: [number | undefined, string][] = [
+    [0o100644, '-rw-r--r--'],
+    [0o040755, 'drwxr-xr-x'],
+    [0o120777, 'lrwxrwxrwx'],
+    [0o041777, 'drwxrwxrwt'],
+    [0o041776, 'drwxrwxrwT'],
+    [0o104755, '-rwsr-xr-x'],
+    [0o102644, '-rw-r-Sr--'],
+    [0o020620, 'crw--w----'],
+    [0o060660, 'brw-rw----'],
+    [0o010600, 'prw-------'],
+    [0o140700, 'srwx------'],
+    [0o000644, '?rw-r--r--'],
+    [undefined, '?---------'],
+  ];
+  for (const [permissions, text] of cases) {
+    it(`writes ${permissions?.toString(8)} as ${text}`, () => {
+      assert.equal(modeText(permissions === undefined ? {} : { permissions }), text);
+    });
+  }
+});
+
+describe('listing', () => {
+  const big = entry('big.log', {
+    size: 1073741824,
+    permissions: 0o100644,
+    uid: 1000,
+    gid: 100,
+    atime: 0,
+    mtime: 1700000000,
+  });
+  const bare = entry('bare');
+
+  it('sorts by bytes', () => {
+    const names = ['b', 'a', 'Z', 'é', 'a.b', ''].map((name) => entry(name));
+    assert.deepEqual(
+      sorted(names).map(({ name }) => name),
+      ['', 'Z', 'a', 'a.b', 'b', 'é'],
+    );
+  });
+  it('writes columns, and dashes where nothing is known', () => {
+    assert.deepEqual(longLines([big, bare]), [
+      '-rw-r--r--  1000  100  1073741824  2023-11-14 22:13  big.log',
+      '?---------     -    -           -                 -  bare',
+    ]);
+  });
+  it('lets no control character through, nor does it cut', () => {
+    assert.equal(shownName(entry('a\u001b[31m\nb')), 'a\\x1b[31m\\x0ab');
+    assert.equal(shownName(entry('x'.repeat(1000))).length, 1000);
+  });
+  it('shows bytes that are not UTF-8', () => {
+    assert.equal(shownName(entry(Uint8Array.of(0x61, 0xff, 0x62))), 'a\ufffdb');
+  });
+  it('reports an entry as JSON', () => {
+    assert.deepEqual(entryReport(big), {
+      name: 'big.log',
+      type: 'file',
+      size: 1073741824,
+      permissions: '0644',
+      uid: 1000,
+      gid: 100,
+      modified: '2023-11-14T22:13:20Z',
+    });
+    assert.deepEqual(entryReport(bare), { name: 'bare', type: 'unknown' });
+  });
+});
