@@ -32,5 +32,6 @@ export function buildExtInfo(extensions: ReadonlyMap<string, string>): Uint8Arra
 /** The value of `server-sig-algs` (RFC 8308 §3.1), if it is there. */
 export function serverSigAlgs(extensions: ReadonlyMap<string, Uint8Array>): readonly string[] | undefined {
   const value = extensions.get('server-sig-algs');
-  return value === undefined ? undefined : latin1(value).split(',');
+  if (value === undefined) return undefined;
+  return value.length === 0 ? [] : latin1(value).split(',');
 }
