@@ -8,6 +8,21 @@ import { type RunOptions, type RunResult, run } from './run.ts';
 import { Session, type SessionOptions } from './session.ts';
 import { SessionChannel } from './session_channel.ts';
 
+/** How to start a subsystem as a pipe. */
+export interface SubsystemPipeOptions {
+  /** What it writes to stderr. */
+  readonly stderr: (data: Uint8Array) => void;
+  /** Gives up opening the channel. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A subsystem that is being started. */
+export interface SubsystemPipe {
+  readonly pipe: BytePipe;
+  /** Resolves when the server has started it. */
+  readonly started: Promise<void>;
+}
+
 export class Client {
   readonly #link: Link;
 
@@ -66,22 +81,21 @@ export class Client {
 
   /**
    * Starts a subsystem as a byte pipe. It resolves once the channel is open and does not wait for the server's answer: what
-   * is written meanwhile leaves together with the request. If the server refuses, the pipe closes with `request-failed`.
+   * is written meanwhile leaves together with the request. If the server refuses, `started` rejects with `request-failed`
+   * and the pipe closes.
    */
-  protected async openSubsystemPipe(
-    name: string,
-    stderr: (data: Uint8Array) => void,
-    signal?: AbortSignal,
-  ): Promise<BytePipe> {
+  protected async openSubsystemPipe(name: string, options: SubsystemPipeOptions): Promise<SubsystemPipe> {
     const channel = await SessionChannel.open(this.#link, {
-      signal,
+      signal: options.signal,
       stderr(data, pipe) {
-        stderr(data);
+        options.stderr(data);
         pipe.consumed(data.length);
       },
     });
-    channel.start({ request: 'subsystem', name }).catch((error: SshError) => channel.pipe.close(error));
-    return channel.pipe;
+    const { pipe } = channel;
+    const started = channel.start({ request: 'subsystem', name });
+    started.catch((error: SshError) => pipe.close(error));
+    return { pipe, started };
   }
 
   async #session(start: (session: Session) => Promise<void>, options?: SessionOptions): Promise<Session> {

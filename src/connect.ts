@@ -1,0 +1,53 @@
+/** Connecting, with what each runtime brings along: its cryptography, its sockets, its files. */
+
+import { Link } from './client/link.ts';
+import { type ConnectOptions, settingsOf } from './client/options.ts';
+import type { CryptoProvider } from './crypto/provider.ts';
+import { pureProvider } from './crypto/pure/index.ts';
+import { SshError } from './errors.ts';
+import { systemClock } from './io/clock.ts';
+import type { LocalFiles } from './io/local_files.ts';
+import type { BytePipe } from './io/pipe.ts';
+import { SshClient } from './ssh_client.ts';
+import { CONNECT_TIMEOUT, type Dial } from './transports/dial.ts';
+
+/** Options of a client. */
+export interface ClientOptions extends ConnectOptions {
+  /**
+   * Whose cryptography: `auto` takes the runtime's own where it is there and proves right, `pure` is plain JavaScript. The
+   * results are the same. Default: `auto`.
+   */
+  readonly crypto?: 'auto' | 'pure' | CryptoProvider | undefined;
+}
+
+/** What a runtime brings along. */
+export interface Runtime {
+  /** What `crypto: 'auto'` means. */
+  readonly crypto: CryptoProvider;
+  /** Local files for SFTP transfers by path. */
+  readonly files?: LocalFiles;
+}
+
+/** Connects over a TCP connection of the runtime. */
+export async function connectTcp(runtime: Runtime, dial: Dial, options: ClientOptions): Promise<SshClient> {
+  const { host, port, signal } = settingsOf(options);
+  const crypto = providerOf(runtime, options);
+  const timeout = options.timeouts?.connect ?? CONNECT_TIMEOUT;
+  const pipe = await dial({ host, port, timeout, signal });
+  return connectPipe({ ...runtime, crypto }, pipe, options);
+}
+
+/** Connects over any byte pipe, which belongs to the client from now on. */
+export async function connectPipe(runtime: Runtime, pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
+  const settings = settingsOf(options);
+  const crypto = providerOf(runtime, options);
+  const link = await Link.establish({ pipe, settings, crypto, clock: systemClock });
+  return new SshClient(link, runtime.files);
+}
+
+function providerOf(runtime: Runtime, { crypto = 'auto' }: ClientOptions): CryptoProvider {
+  if (crypto === 'auto') return runtime.crypto;
+  if (crypto === 'pure') return pureProvider;
+  if (typeof crypto === 'object' && typeof crypto.random === 'function') return crypto;
+  throw new SshError('bad-argument', "crypto must be 'auto', 'pure' or a provider");
+}

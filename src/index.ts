@@ -1,0 +1,67 @@
+/**
+ * puressh without a runtime: everything that works on any byte stream, with the cryptography in plain JavaScript. Programs for
+ * Node, Deno and Bun import `puressh/node`, `puressh/deno` or `puressh/bun`, which add `connect` and local files.
+ */
+
+import { type ClientOptions, connectPipe } from './connect.ts';
+import { pureProvider } from './crypto/pure/index.ts';
+import type { BytePipe } from './io/pipe.ts';
+import type { SshClient } from './ssh_client.ts';
+
+/**
+ * Connects over any byte pipe and logs in. The pipe belongs to the client from now on; it is closed when that fails. Rejects
+ * with an `SshError`: see its codes.
+ */
+export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
+  return connectPipe({ crypto: pureProvider }, pipe, options);
+}
+
+export {
+  type AuthMethod,
+  type KeyboardMethod,
+  type KeyboardRequest,
+  key,
+  keyboardInteractive,
+  type PasswordMethod,
+  type PasswordOptions,
+  type PublicKeyMethod,
+  password,
+} from './client/auth.ts';
+export { type HostKeyOffer, type HostKeyPolicy, insecureAcceptAny, pin } from './client/host_key.ts';
+export { acceptNewIn, knownHostsIn, type TextFile } from './client/known_hosts_policy.ts';
+export type { ConnectionInfo } from './client/link.ts';
+export type { ConnectOptions, SizeLimits, Timeouts } from './client/options.ts';
+export type { ByteInput, RunOptions, RunResult } from './client/run.ts';
+export type { Session, SessionOptions } from './client/session.ts';
+export type { ExitStatus } from './client/session_channel.ts';
+export type { ClientOptions } from './connect.ts';
+export { type AlgorithmLists, defaultAlgorithms } from './core/algorithms/lists.ts';
+export type { DirectionAlgorithms, Negotiated, Prompt } from './core/events.ts';
+export type { KeepaliveConfig } from './core/keepalive.ts';
+export type { RekeyLimits } from './core/rekey.ts';
+export type { CryptoProvider } from './crypto/provider.ts';
+export { pureProvider } from './crypto/pure/index.ts';
+export { type Fault, SshError, type SshErrorCode } from './errors.ts';
+export type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from './io/local_files.ts';
+export { type MemoryPipeOptions, memoryPipes } from './io/memory_pipe.ts';
+export type { BytePipe, PipeSink } from './io/pipe.ts';
+export { type ByteStreams, pipeFromStreams, streamsFromPipe } from './io/streams.ts';
+export type { PrivateKey } from './keys/key_pair.ts';
+export { type PrivateKeyOptions, parsePrivateKey, signerOf } from './keys/private_key.ts';
+export { fingerprint } from './keys/public_key.ts';
+export type { Signer } from './keys/signature.ts';
+export { SftpClient, type SftpClientOptions } from './sftp/client.ts';
+export type { RemoteFile } from './sftp/file.ts';
+export type { GetOptions, LocalTarget } from './sftp/get.ts';
+export type { DirectoryEntry } from './sftp/list.ts';
+export type {
+  Progress,
+  RangeOptions,
+  ReadOptions,
+  RemotePath,
+  TransferOptions,
+  TransferStats,
+} from './sftp/options.ts';
+export type { Attributes } from './sftp/proto/attrs.ts';
+export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
+export { type SftpOptions, SshClient } from './ssh_client.ts';

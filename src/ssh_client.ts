@@ -1,0 +1,51 @@
+/** The whole client: what stands on the connection, with SFTP. Here the parts of one rank meet that must not import each other. */
+
+import { concat } from './bytes/bytes.ts';
+import { printable } from './bytes/text.ts';
+import { Client } from './client/client.ts';
+import type { Link } from './client/link.ts';
+import { SshError } from './errors.ts';
+import type { LocalFiles } from './io/local_files.ts';
+import { SftpClient, type SftpClientOptions } from './sftp/client.ts';
+
+/** Bytes of stderr that an error about a missing SFTP server quotes. */
+const QUOTED_STDERR = 1000;
+
+/** Options of `sftp`. */
+export type SftpOptions = SftpClientOptions;
+
+/** A connection that is logged in. */
+export class SshClient extends Client {
+  readonly #files: LocalFiles | undefined;
+
+  constructor(link: Link, files?: LocalFiles) {
+    super(link);
+    this.#files = files;
+  }
+
+  /**
+   * Opens an SFTP session: a channel of its own, which the caller closes. One session carries any number of operations at
+   * once, so one is enough for most programs. `sftp-unavailable`: the server has none, or something else answers.
+   */
+  async sftp(options: SftpOptions = {}): Promise<SftpClient> {
+    const { signal } = options;
+    let said: Uint8Array = new Uint8Array(0);
+    const stderr = (data: Uint8Array): void => {
+      if (said.length < QUOTED_STDERR) said = concat(said, data.subarray(0, QUOTED_STDERR - said.length));
+    };
+    const { pipe, started } = await this.openSubsystemPipe('sftp', { signal, stderr });
+    try {
+      return await SftpClient.open(pipe, { localFiles: this.#files, ...options });
+    } catch (error) {
+      await started.catch((refusal: SshError) => {
+        if (refusal.code === 'request-failed') throw unavailable(refusal.message, refusal);
+      });
+      if (!(error instanceof SshError) || error.code !== 'sftp-unavailable' || said.length === 0) throw error;
+      throw unavailable(`${error.message}; stderr says: "${printable(said, QUOTED_STDERR).trim()}"`, error);
+    }
+  }
+}
+
+function unavailable(message: string, cause: SshError): SshError {
+  return new SshError('sftp-unavailable', message, { fault: 'peer', operation: 'init', cause });
+}

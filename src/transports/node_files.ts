@@ -1,0 +1,139 @@
+/**
+ * Local files with `node:fs`, which Node and Bun both have. Callbacks with descriptors and positions: many reads and writes of
+ * one file may be under way at once, and promises of `node:fs/promises` cost more than the work.
+ */
+
+import * as fs from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from '../io/local_files.ts';
+import { fileError, isMissing } from './file_error.ts';
+
+const { O_CREAT, O_EXCL, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants;
+
+const creation = { new: O_CREAT | O_EXCL, replace: O_CREAT | O_TRUNC, keep: O_CREAT } as const;
+
+/** A call of `node:fs` as a promise whose rejection names the file. */
+function done<T = void>(operation: string, path: string, start: (callback: Callback<T>) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    start((error, value) => {
+      if (error) reject(fileError(operation, path, error));
+      else resolve(value as T);
+    });
+  });
+}
+
+type Callback<T> = (error: NodeJS.ErrnoException | null, value?: T) => void;
+
+/** `undefined` where the error says that nothing is there. */
+async function unlessMissing<T>(value: Promise<T>): Promise<T | undefined> {
+  try {
+    return await value;
+  } catch (error) {
+    if (isMissing((error as Error).cause)) return undefined;
+    throw error;
+  }
+}
+
+class NodeFile implements LocalFile {
+  readonly #fd: number;
+  readonly #path: string;
+  readonly #seekable: boolean;
+
+  constructor(fd: number, path: string, seekable: boolean) {
+    this.#fd = fd;
+    this.#path = path;
+    this.#seekable = seekable;
+  }
+
+  read(target: Uint8Array, position: number): Promise<number> {
+    const at = this.#seekable ? position : null;
+    return done('read', this.#path, (callback) => fs.read(this.#fd, target, 0, target.length, at, callback));
+  }
+
+  async write(pieces: readonly Uint8Array[], position: number): Promise<void> {
+    let rest = pieces;
+    let at = position;
+    while (rest.length > 0) {
+      const written = await this.#writeSome(rest, this.#seekable ? at : null);
+      at += written;
+      rest = after(rest, written);
+    }
+  }
+
+  #writeSome(pieces: readonly Uint8Array[], at: number | null): Promise<number> {
+    const only = pieces.length === 1 ? pieces[0] : undefined;
+    return done('write', this.#path, (callback) => {
+      if (only !== undefined) fs.write(this.#fd, only, 0, only.length, at, callback);
+      // `writev` knows no null, though undefined means the same
+      else fs.writev(this.#fd, pieces as Uint8Array[], at ?? (undefined as unknown as number), callback);
+    });
+  }
+
+  async size(): Promise<number> {
+    return (await done<fs.Stats>('stat', this.#path, (callback) => fs.fstat(this.#fd, callback))).size;
+  }
+
+  truncate(size: number): Promise<void> {
+    return done('truncate', this.#path, (callback) => fs.ftruncate(this.#fd, size, callback));
+  }
+
+  sync(): Promise<void> {
+    return done('sync', this.#path, (callback) => fs.fsync(this.#fd, callback));
+  }
+
+  close(): Promise<void> {
+    return done('close', this.#path, (callback) => fs.close(this.#fd, callback));
+  }
+}
+
+/** The pieces without their first `count` bytes, and without empty ones in front. */
+function after(pieces: readonly Uint8Array[], count: number): readonly Uint8Array[] {
+  let left = count;
+  let first = 0;
+  while (first < pieces.length && left >= (pieces[first] as Uint8Array).length) {
+    left -= (pieces[first] as Uint8Array).length;
+    first++;
+  }
+  if (first === 0 && left === 0) return pieces;
+  const rest = pieces.slice(first);
+  if (left > 0) rest[0] = (rest[0] as Uint8Array).subarray(left);
+  return rest;
+}
+
+function kindOf(stats: fs.Stats): LocalKind {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isSymbolicLink() ? 'symlink' : 'other';
+}
+
+/** The files of the machine. */
+export const nodeFiles: LocalFiles = {
+  async open(path: string, options: LocalOpenOptions): Promise<LocalFile> {
+    const { access, create = 'replace', permissions = 0o666 } = options;
+    const flags = access === 'read' ? O_RDONLY : O_WRONLY | creation[create];
+    const operation = access === 'read' ? 'open' : 'create';
+    const fd = await done<number>(operation, path, (callback) => fs.open(path, flags, permissions, callback));
+    const stats = await done<fs.Stats>(operation, path, (callback) => fs.fstat(fd, callback));
+    return new NodeFile(fd, path, stats.isFile());
+  },
+
+  async stat(path: string): Promise<LocalStat | undefined> {
+    const stats = await unlessMissing(done<fs.Stats>('stat', path, (callback) => fs.lstat(path, callback)));
+    return stats && { kind: kindOf(stats), size: stats.size, permissions: stats.mode & 0o7777 };
+  },
+
+  resolve(path: string): Promise<string | undefined> {
+    return unlessMissing(done<string>('resolve', path, (callback) => fs.realpath(path, callback)));
+  },
+
+  rename(from: string, to: string): Promise<void> {
+    return done('rename', to, (callback) => fs.rename(from, to, callback));
+  },
+
+  async remove(path: string): Promise<void> {
+    await unlessMissing(done('remove', path, (callback) => fs.unlink(path, callback)));
+  },
+
+  name: (path: string) => basename(path),
+  beside: (path: string, name: string) => join(dirname(path), name),
+};

@@ -1,0 +1,115 @@
+/** A TCP connection of `node:net` as a byte pipe. */
+
+import { connect, type Socket } from 'node:net';
+import type { SshError } from '../errors.ts';
+import { onAbort } from '../io/abort.ts';
+import type { BytePipe, PipeSink } from '../io/pipe.ts';
+import { connectFailed, connectionLost, connectTimeout } from './connect_error.ts';
+import type { DialOptions } from './dial.ts';
+
+/** Bytes delivered and not consumed at which reading pauses. */
+const READ_BOUND = 1024 * 1024;
+/** Bytes that the socket has not taken at which `write` says no. */
+const WRITE_BOUND = 1024 * 1024;
+
+/** Connects; rejects with `connect-failed`, `timeout` or `aborted`. */
+export function dialNode(options: DialOptions): Promise<BytePipe> {
+  const { host, port, timeout, signal } = options;
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
+    const timer = setTimeout(() => fail(connectTimeout(host, port, timeout)), timeout);
+    const settle = (): void => {
+      clearTimeout(timer);
+      forget();
+      socket.off('connect', connected);
+    };
+    const fail = (error: SshError): void => {
+      settle();
+      socket.destroy();
+      reject(error);
+    };
+    const failed = (error: unknown): void => fail(connectFailed(host, port, error));
+    const connected = (): void => {
+      settle();
+      socket.off('error', failed);
+      resolve(new NodeSocketPipe(socket));
+    };
+    socket.on('error', failed); // stays after a failure: what comes later concerns nobody
+    socket.once('connect', connected);
+    const forget = signal === undefined ? () => {} : onAbort(signal, fail, 'Connecting');
+  });
+}
+
+export class NodeSocketPipe implements BytePipe {
+  readonly #socket: Socket;
+  #sink: PipeSink | undefined;
+  #cause: SshError | undefined;
+  #unconsumed = 0;
+  #queued = 0;
+  #full = false;
+
+  /** Takes a connected socket, made with `allowHalfOpen`, that nobody else uses. */
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('error', (error) => {
+      this.#cause ??= connectionLost(error);
+    });
+    socket.on('close', () => this.#sink?.closed(this.#cause));
+  }
+
+  open(sink: PipeSink): void {
+    this.#sink = sink;
+    const socket = this.#socket;
+    if (socket.destroyed) {
+      queueMicrotask(() => sink.closed(this.#cause));
+      return;
+    }
+    socket.on('data', (chunk) => {
+      this.#unconsumed += chunk.length;
+      if (this.#unconsumed >= READ_BOUND) socket.pause();
+      // not a Buffer: its `slice` does not copy
+      sink.data(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length));
+    });
+    socket.on('end', () => sink.end());
+  }
+
+  write(pieces: readonly Uint8Array[]): boolean {
+    const socket = this.#socket;
+    const last = pieces[pieces.length - 1];
+    if (socket.destroyed || socket.writableEnded || last === undefined) return true;
+    let size = last.length;
+    socket.cork();
+    for (let i = 0; i < pieces.length - 1; i++) {
+      const piece = pieces[i] as Uint8Array;
+      size += piece.length;
+      socket.write(piece);
+    }
+    this.#queued += size;
+    socket.write(last, () => this.#written(size));
+    socket.uncork();
+    this.#full ||= this.#queued >= WRITE_BOUND;
+    return !this.#full;
+  }
+
+  end(): void {
+    this.#socket.end();
+  }
+
+  consumed(count: number): void {
+    this.#unconsumed -= count;
+    if (this.#unconsumed < READ_BOUND && this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  close(cause?: SshError): void {
+    if (this.#socket.destroyed) return;
+    this.#cause ??= cause;
+    this.#socket.destroy();
+  }
+
+  #written(count: number): void {
+    this.#queued -= count;
+    if (!this.#full || this.#queued > WRITE_BOUND / 2 || this.#socket.destroyed) return;
+    this.#full = false;
+    this.#sink?.drain();
+  }
+}
