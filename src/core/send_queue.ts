@@ -42,7 +42,8 @@ export class SendQueue {
   openGate(first?: Uint8Array): void {
     this.#closed = false;
     if (first !== undefined) this.push(first);
-    this.#ready.push(...this.#held);
+    // not push(...): there may be more than a call can take arguments
+    this.#ready = this.#ready.concat(this.#held);
     this.#held = [];
   }
 
