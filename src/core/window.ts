@@ -1,6 +1,7 @@
 /**
  * The receive window of one channel: RFC 4254 §5.2. Credit goes back as bytes are consumed, not as they arrive, in steps that
- * are never under 1024 bytes and small against the window, so that a sender far away never runs dry while we keep up.
+ * are never under 1024 bytes (nor under a smaller window) and small against the window, so that a sender far away never runs
+ * dry while we keep up.
  */
 
 import { protocolError } from '../errors.ts';
@@ -36,7 +37,7 @@ export class ReceiveWindow {
   /** Counts consumed bytes; returns the WINDOW_ADJUST to send now, or 0. */
   consumed(count: number): number {
     this.#owed += count;
-    const step = Math.max(MIN_ADJUST, Math.floor(this.size / STEP));
+    const step = Math.min(this.size, Math.max(MIN_ADJUST, Math.floor(this.size / STEP)));
     if (this.#owed < step) return 0;
     const adjust = this.#owed;
     this.#owed = 0;
