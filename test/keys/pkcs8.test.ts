@@ -102,6 +102,11 @@ describe('PKCS#8, EC', () => {
     assert.equal(parse(sequence(number(1), octets(order))).publicKey.type, 'ecdsa-sha2-nistp256');
   });
 
+  it('refuses what stands behind the key', () => {
+    const inner = sequence(number(1), octets(scalar), publicKey, number(0));
+    assert.throws(() => parse(inner), sshError('key-corrupt', /end of ECPrivateKey/));
+  });
+
   it('refuses another version, and a public key that is not that of the scalar', () => {
     assert.throws(() => parse(sequence(number(0), octets(scalar))), sshError('key-corrupt', /version 1/));
     const wrong = fromHex(point);
@@ -118,5 +123,11 @@ describe('PKCS#8, RSA', () => {
       parsePrivateKey(pem(number(0), sequence(RSA, der(0x05)), inner(version)), crypto);
     assert.throws(() => parse(1), sshError('key-format-unsupported', /multi-prime/));
     assert.throws(() => parse(0), sshError('key-corrupt', /modulus of 6 bits/));
+  });
+
+  it('refuses what stands behind the key', () => {
+    const inner = octets(sequence(...[0, 33, 3, 7, 11, 3, 7, 1, 2, 0].map(number)));
+    const file = pem(number(0), sequence(RSA, der(0x05)), inner);
+    assert.throws(() => parsePrivateKey(file, crypto), sshError('key-corrupt', /end of RSAPrivateKey/));
   });
 });

@@ -46,6 +46,12 @@ describe('parsePrivateKey', () => {
     for (const text of [...written, file.replaceAll('\n', '\\n')]) assert.equal(readOutcome(text), blob);
   });
 
+  it('reads the private key of a file that has other blocks before it', () => {
+    const { pkcs8, publicLine } = privateRow('openssl-p256');
+    const parameters = armour('EC PARAMETERS', Uint8Array.of(6, 0));
+    assert.equal(readOutcome(parameters + pkcs8), hex(parsePublicKeyLine(publicLine).blob));
+  });
+
   for (const type of Object.keys(keyTypes)) {
     it(`reads a fresh ${type} key of ssh-keygen, in its own format and in PKCS#8`, { skip: noKeygen }, () =>
       inScratch((path) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { concat } from '../../src/bytes/bytes.ts';
-import { base64, hex, utf8 } from '../../src/bytes/text.ts';
+import { base64, hex, latin1, utf8 } from '../../src/bytes/text.ts';
 import { Writer } from '../../src/bytes/writer.ts';
 import { SshError } from '../../src/errors.ts';
 import { parsePrivateKey } from '../../src/keys/private_key.ts';
@@ -130,6 +130,23 @@ describe('parsePrivateKey, damaged files', () => {
         () => parsePrivateKey(bundle, crypto),
         sshError('key-format-unsupported', new RegExp(`${count} keys`)),
       );
+    }
+  });
+
+  it('compares what stands twice in an ECDSA key: its curve and its point', () => {
+    const { openssh } = privateRow('ecdsa256');
+    const whole = armoured(openssh as string);
+    const text = latin1(whole);
+    const curve = text.lastIndexOf('nistp256');
+    const changes: [number, RegExp][] = [
+      [curve + 7, /its curve is not that of its type/],
+      [curve + 8 + 4 + 64, /private half do not belong together/], // the last byte of the point
+    ];
+    for (const [at, message] of changes) {
+      const changed = whole.slice();
+      changed[at] = (changed[at] as number) ^ 1;
+      const file = armour('OPENSSH PRIVATE KEY', changed);
+      assert.throws(() => parsePrivateKey(file, crypto), sshError('key-corrupt', message));
     }
   });
 

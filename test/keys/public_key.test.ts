@@ -94,6 +94,9 @@ describe('parsePublicKey', () => {
     assert.throws(() => parsePublicKey(off, crypto), sshError('decode', /not on the curve/));
     const point = publicBlob('ecdsa256').slice(-65, -32);
     point[0] = 2;
+    const hybrid = publicBlob('ecdsa256');
+    hybrid[hybrid.length - 65] = 6 | ((hybrid.at(-1) as number) & 1);
+    assert.throws(() => parsePublicKey(hybrid), sshError('decode', /uncompressed/));
     const compressed = new Writer().string('ecdsa-sha2-nistp256').string('nistp256').string(point).finish();
     assert.throws(() => parsePublicKey(compressed), sshError('decode', /uncompressed point of 65 bytes/));
   });
