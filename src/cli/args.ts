@@ -166,6 +166,7 @@ const commands: Readonly<Record<CommandName, (values: Values, positionals: reado
     const target = parseRemote(remote);
     if (target.path === '') throw bad(`${printable(remote)} names no file after the colon`);
     if (local === '') throw bad('The local path is empty');
+    if (local === '-' && values.json) throw bad('- and --json both want standard output: give one');
     return {
       name: 'get',
       remote: target,
@@ -180,6 +181,9 @@ const commands: Readonly<Record<CommandName, (values: Values, positionals: reado
     const target = parseRemote(remote);
     if (local === '-' && (target.path === '' || target.path.endsWith('/'))) {
       throw bad(`Standard input has no name of its own: write one after ${printable(remote)}`);
+    }
+    if (local === '-' && values['password-stdin']) {
+      throw bad('- and --password-stdin both read standard input: give one');
     }
     return { name: 'put', local, remote: target, ...transferChoice(values), connection: connectionChoice(values) };
   },

@@ -48,6 +48,11 @@ export function errorLine(error: unknown): string {
   return `puressh: ${oneLine(error.message)} (${error.code})`;
 }
 
+/** A line on standard error that is no error, without its end. */
+export function noticeLine(text: string): string {
+  return `puressh: ${oneLine(text)}`;
+}
+
 function oneLine(text: string): string {
   return printable(text.trim().replace(/\s*\n\s*/g, '; '), MAX_LINE);
 }

@@ -105,10 +105,11 @@ export class ProgressMeter {
     this.#draw(false, this.#rate ?? 0);
   }
 
-  /** Every byte arrived: the last state stays on the terminal. */
-  done(): void {
+  /** Every one of `bytes` arrived: the last state stays on the terminal. */
+  done(bytes: number): void {
     const seconds = this.#seconds();
-    if (this.#total !== undefined) this.#total = this.#bytes;
+    this.#bytes = bytes;
+    this.#total = bytes;
     this.#draw(true, seconds > 0 ? this.#bytes / seconds : 0);
     this.#output.write('\n');
   }

@@ -55,6 +55,15 @@ function unbracketed(host: string, shown: string): string {
 }
 
 /**
+ * The path as the server is asked for it. SFTP knows no `~`, but every path that is not absolute begins where the session
+ * starts, which is the home: so a leading `~` is dropped. A file of that name is `./~`.
+ */
+export function remotePath({ path }: RemoteTarget): string {
+  const inHome = path === '~' ? '' : path.replace(/^~\/+/, '');
+  return inHome === '' ? '.' : inHome;
+}
+
+/**
  * The last component of a remote path, for the name of a local file. Throws `bad-argument` where there is none that is
  * safe to use: a name that came from elsewhere must not choose another directory.
  */

@@ -32,11 +32,11 @@ describe('parseCommand', () => {
   it('reads get with every option', () => {
     const line =
       'get -P 2222 -i one -i two -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
-      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q ada@[::1]:x -';
+      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q ada@[::1]:x y';
     assert.deepEqual(parse(line), {
       name: 'get',
       remote: { username: 'ada', host: '::1', path: 'x' },
-      local: '-',
+      local: 'y',
       json: true,
       quiet: true,
       requests: 1,
@@ -137,6 +137,8 @@ describe('parseCommand refuses', () => {
     ['put host:x y', /y names no server/],
     ['put - host:', /no name of its own/],
     ['put - host:dir/', /no name of its own/],
+    ['put - --password-stdin host:x', /both read standard input/],
+    ['get --json host:x -', /both want standard output/],
     ['ls', /Something is missing/],
     ['ls host: other', /too many, other/],
     ['run', /Something is missing/],

@@ -98,8 +98,7 @@ describe('ProgressMeter', () => {
     it.clock.ms = 100;
     it.meter.update(5000, 10000);
     it.clock.ms = 2000;
-    it.meter.update(10000, 10000);
-    it.meter.done();
+    it.meter.done(10000);
     assert.match(it.written.at(-2) as string, /^\rf {2}100% {2}10\.0 KB {2}5\.00 KB\/s {2}0:02 *$/);
     assert.equal(it.written.at(-1), '\n');
   });
@@ -108,7 +107,7 @@ describe('ProgressMeter', () => {
     it.clock.ms = 100;
     it.meter.update(1, 1e9);
     const before = (it.written[0] as string).length;
-    it.meter.done();
+    it.meter.done(1);
     assert.ok((it.written[1] as string).length >= before);
   });
   it('clears the line without a trace', () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseHost, parseRemote, remoteName } from '../../src/cli/target.ts';
+import { parseHost, parseRemote, remoteName, remotePath } from '../../src/cli/target.ts';
 import type { SshError } from '../../src/errors.ts';
 
 function refused(run: () => unknown, message: RegExp): void {
@@ -77,5 +77,22 @@ describe('remoteName', () => {
   for (const [path, name] of cases) it(`takes ${name} from ${path}`, () => assert.equal(remoteName(path), name));
   for (const path of ['', '/', '.', '..', '/srv/..', '/srv/../', 'a\\b', 'C:x', 'a\0b']) {
     it(`takes no name from ${JSON.stringify(path)}`, () => refused(() => remoteName(path), /write one after it/));
+  }
+});
+
+describe('remotePath', () => {
+  const cases: [string, string][] = [
+    ['/etc/motd', '/etc/motd'],
+    ['', '.'],
+    ['~', '.'],
+    ['~/', '.'],
+    ['~/a/b', 'a/b'],
+    ['~//a', 'a'],
+    ['./~', './~'],
+    ['~other/x', '~other/x'],
+    ['a/~/b', 'a/~/b'],
+  ];
+  for (const [path, asked] of cases) {
+    it(`asks for ${asked} where ${path} was written`, () => assert.equal(remotePath({ host: 'h', path }), asked));
   }
 });

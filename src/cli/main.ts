@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+/**
+ * The command `puressh`: reads what is asked, does it, and ends with a status that says how it went. The parts of the
+ * library come in only once they are needed.
+ */
+
+import process from 'node:process';
+import { SshError } from '../errors.ts';
+import { type Command, parseCommand } from './args.ts';
+import { EXIT_CONNECTION, EXIT_FAILED, errorLine, exitStatusOf, signalStatus } from './exit.ts';
+import { isOutputClosed } from './output.ts';
+
+/** Signals that end what runs, in good order: what is half written is removed. A second one ends it at once. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const controller = new AbortController();
+  let received: string | undefined;
+  for (const name of ENDING) {
+    process.on(name, () => {
+      const status = signalStatus(name.slice(3));
+      if (received !== undefined) process.exit(status);
+      received = name;
+      controller.abort(new SshError('aborted', `Ended by ${name}`));
+    });
+  }
+  // Without a listener a reader that goes away would end the process with a stack trace; writes report it themselves.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  try {
+    return await execute(parseCommand(argv), controller.signal);
+  } catch (error) {
+    return await failed(error, argv, received);
+  }
+}
+
+async function execute(command: Command, signal: AbortSignal): Promise<number> {
+  switch (command.name) {
+    case 'help':
+      return await (await import('./about.ts')).printUsage(command.topic);
+    case 'version':
+      return await (await import('./about.ts')).printVersion();
+    case 'get':
+      return await (await import('./get.ts')).get(command, signal);
+    case 'put':
+      return await (await import('./put.ts')).put(command, signal);
+    case 'ls':
+      return await (await import('./ls.ts')).ls(command, signal);
+    case 'run':
+      return await (await import('./run.ts')).run(command, signal);
+  }
+}
+
+/** Tells what went wrong, and how that is said to the caller. */
+async function failed(error: unknown, argv: readonly string[], received: string | undefined): Promise<number> {
+  if (isOutputClosed(error)) return signalStatus('PIPE');
+  await say(`${errorLine(error)}\n`);
+  if (received !== undefined) return signalStatus(received.slice(3));
+  if (!(error instanceof SshError)) return argv[0] === 'run' ? EXIT_CONNECTION : EXIT_FAILED;
+  if (error.code === 'aborted') return signalStatus('INT');
+  // What `run` answers is the command's: anything else must be told apart from it, as with ssh.
+  return argv[0] === 'run' ? EXIT_CONNECTION : exitStatusOf(error);
+}
+
+function say(text: string): Promise<void> {
+  return new Promise((resolve) => process.stderr.write(text, () => resolve()));
+}
+
+const status = await main(process.argv.slice(2));
+// Standard input may still be read, which would keep the process alive.
+process.exit(status);

@@ -1,0 +1,58 @@
+/** What `get` and `put` share: the session, the progress line, the clock and the report. */
+
+import process from 'node:process';
+import { DEFAULT_WINDOW } from '../client/options.ts';
+import type { SftpClient } from '../sftp/client.ts';
+import type { TransferOptions, TransferStats } from '../sftp/options.ts';
+import type { GetCommand, PutCommand } from './args.ts';
+import { openConnection } from './connection.ts';
+import { print } from './output.ts';
+import { ProgressMeter } from './progress.ts';
+import { algorithmReport, transferReport } from './report.ts';
+
+/** One transfer, on a session that is open. */
+export type Move<S extends TransferStats> = (sftp: SftpClient, options: TransferOptions) => Promise<S>;
+
+/** Connects, moves one file, and reports. Rejects with an `SshError` unless every byte arrived. */
+export async function transfer<S extends TransferStats>(
+  command: GetCommand | PutCommand,
+  name: string,
+  signal: AbortSignal,
+  move: Move<S>,
+): Promise<S> {
+  const ssh = await openConnection(command.remote, command.connection, signal);
+  try {
+    const sftp = await ssh.sftp({ signal });
+    const meter = progressMeter(command, name);
+    const started = performance.now();
+    let stats: S;
+    try {
+      stats = await move(sftp, {
+        signal,
+        requests: command.requests,
+        onProgress: meter && (({ bytes, total }) => meter.update(bytes, total)),
+      });
+    } catch (error) {
+      meter?.clear();
+      throw error;
+    }
+    const milliseconds = performance.now() - started;
+    meter?.done(stats.bytes);
+    if (command.json) {
+      const direction = command.name === 'get' ? 'toClient' : 'toServer';
+      const algorithms = algorithmReport(ssh.info.algorithms, direction);
+      const report = transferReport({ ...stats, milliseconds, window: DEFAULT_WINDOW }, algorithms);
+      await print(`${JSON.stringify(report)}\n`);
+    }
+    return stats;
+  } finally {
+    await ssh.close();
+  }
+}
+
+/** None in a pipe, and none where the content itself goes to the terminal. */
+function progressMeter(command: GetCommand | PutCommand, name: string): ProgressMeter | undefined {
+  const { stderr, stdout } = process;
+  const inTheWay = command.name === 'get' && command.local === '-' && stdout.isTTY;
+  return stderr.isTTY && !command.quiet && !inTheWay ? new ProgressMeter(stderr, name) : undefined;
+}
