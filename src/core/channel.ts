@@ -8,6 +8,12 @@ import { MAX_WINDOW, ReceiveWindow } from './window.ts';
 /** `write` asks for patience above this many queued bytes, and `channel-drain` comes at half of it. */
 export const QUEUE_MARK: number = 1024 * 1024;
 
+/**
+ * The most data in one packet of ours. Peers must take packets of 35000 bytes (RFC 4253 §6.1); some announce gigabytes as a
+ * channel's maximum although their transport takes far less.
+ */
+const MAX_DATA = 32768;
+
 /** The half that we send on. `ending`: EOF follows the queue; `closing`: EOF and CLOSE follow the queue. */
 export type Sending = 'open' | 'ending' | 'ended' | 'closing' | 'closed';
 
@@ -61,7 +67,8 @@ export class Channel {
   /** Enters `open`. */
   confirm(remote: number, window: number, maxPacket: number): void {
     // a peer that says 0 can never be sent anything; 1 is the least that makes sense
-    this.state = { at: 'open', remote, maxPacket: Math.max(1, maxPacket), sending: 'open', receiving: 'open' };
+    const most = Math.min(Math.max(1, maxPacket), MAX_DATA);
+    this.state = { at: 'open', remote, maxPacket: most, sending: 'open', receiving: 'open' };
     this.#sendWindow = window;
   }
 
