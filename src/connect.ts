@@ -3,13 +3,12 @@
 import { Link } from './client/link.ts';
 import { type ConnectOptions, settingsOf } from './client/options.ts';
 import type { CryptoProvider } from './crypto/provider.ts';
-import { pureProvider } from './crypto/pure/index.ts';
 import { SshError } from './errors.ts';
 import { systemClock } from './io/clock.ts';
+import { CONNECT_TIMEOUT, type Dial } from './io/dial.ts';
 import type { LocalFiles } from './io/local_files.ts';
 import type { BytePipe } from './io/pipe.ts';
 import { SshClient } from './ssh_client.ts';
-import { CONNECT_TIMEOUT, type Dial } from './transports/dial.ts';
 
 /** Options of a client. */
 export interface ClientOptions extends ConnectOptions {
@@ -22,8 +21,8 @@ export interface ClientOptions extends ConnectOptions {
 
 /** What a runtime brings along. */
 export interface Runtime {
-  /** What `crypto: 'auto'` means. */
-  readonly crypto: CryptoProvider;
+  /** What `crypto: 'auto'` and `crypto: 'pure'` mean. */
+  readonly crypto: { readonly auto: CryptoProvider; readonly pure: CryptoProvider };
   /** Local files for SFTP transfers by path. */
   readonly files?: LocalFiles;
 }
@@ -31,10 +30,10 @@ export interface Runtime {
 /** Connects over a TCP connection of the runtime. */
 export async function connectTcp(runtime: Runtime, dial: Dial, options: ClientOptions): Promise<SshClient> {
   const { host, port, signal } = settingsOf(options);
-  const crypto = providerOf(runtime, options);
+  providerOf(runtime, options); // a mistake is told before anything is done
   const timeout = options.timeouts?.connect ?? CONNECT_TIMEOUT;
   const pipe = await dial({ host, port, timeout, signal });
-  return connectPipe({ ...runtime, crypto }, pipe, options);
+  return connectPipe(runtime, pipe, options);
 }
 
 /** Connects over any byte pipe, which belongs to the client from now on. */
@@ -46,8 +45,7 @@ export async function connectPipe(runtime: Runtime, pipe: BytePipe, options: Cli
 }
 
 function providerOf(runtime: Runtime, { crypto = 'auto' }: ClientOptions): CryptoProvider {
-  if (crypto === 'auto') return runtime.crypto;
-  if (crypto === 'pure') return pureProvider;
+  if (crypto === 'auto' || crypto === 'pure') return runtime.crypto[crypto];
   if (typeof crypto === 'object' && typeof crypto.random === 'function') return crypto;
   throw new SshError('bad-argument', "crypto must be 'auto', 'pure' or a provider");
 }

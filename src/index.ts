@@ -13,7 +13,7 @@ import type { SshClient } from './ssh_client.ts';
  * with an `SshError`: see its codes.
  */
 export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
-  return connectPipe({ crypto: pureProvider }, pipe, options);
+  return connectPipe({ crypto: { auto: pureProvider, pure: pureProvider } }, pipe, options);
 }
 
 export {

@@ -11,7 +11,7 @@ export * from './index.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
 
-const runtime: Runtime = { crypto: pureProvider, files: nodeFiles };
+const runtime: Runtime = { crypto: { auto: pureProvider, pure: pureProvider }, files: nodeFiles };
 
 /** Connects to `host` at `port` and logs in. Rejects with an `SshError`: see its codes. */
 export function connect(options: ClientOptions): Promise<SshClient> {

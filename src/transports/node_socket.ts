@@ -3,9 +3,9 @@
 import { connect, type Socket } from 'node:net';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
+import type { DialOptions } from '../io/dial.ts';
 import type { BytePipe, PipeSink } from '../io/pipe.ts';
 import { connectFailed, connectionLost, connectTimeout } from './connect_error.ts';
-import type { DialOptions } from './dial.ts';
 
 /** Bytes delivered and not consumed at which reading pauses. */
 const READ_BOUND = 1024 * 1024;

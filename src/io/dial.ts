@@ -1,6 +1,6 @@
 /** What every runtime needs to know to make a TCP connection. */
 
-import type { BytePipe } from '../io/pipe.ts';
+import type { BytePipe } from './pipe.ts';
 
 /** Where to connect to, and for how long to try. */
 export interface DialOptions {

@@ -1,0 +1,24 @@
+/** puressh for Bun: everything of `puressh`, connections over TCP, and the files of the machine and the user. */
+
+import { type ClientOptions, connectPipe, connectTcp, type Runtime } from './connect.ts';
+import { pureProvider } from './crypto/pure/index.ts';
+import type { BytePipe } from './io/pipe.ts';
+import type { SshClient } from './ssh_client.ts';
+import { dialBun } from './transports/bun_socket.ts';
+import { nodeFiles } from './transports/node_files.ts';
+
+export * from './index.ts';
+export { nodeFiles as localFiles } from './transports/node_files.ts';
+export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
+
+const runtime: Runtime = { crypto: { auto: pureProvider, pure: pureProvider }, files: nodeFiles };
+
+/** Connects to `host` at `port` and logs in. Rejects with an `SshError`: see its codes. */
+export function connect(options: ClientOptions): Promise<SshClient> {
+  return connectTcp(runtime, dialBun, options);
+}
+
+/** Connects over any byte pipe and logs in. The pipe belongs to the client from now on; it is closed when that fails. */
+export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
+  return connectPipe(runtime, pipe, options);
+}

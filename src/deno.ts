@@ -1,0 +1,24 @@
+/** puressh for Deno: everything of `puressh`, connections over TCP, and the files of the machine and the user. */
+
+import { type ClientOptions, connectPipe, connectTcp, type Runtime } from './connect.ts';
+import { pureProvider } from './crypto/pure/index.ts';
+import type { BytePipe } from './io/pipe.ts';
+import type { SshClient } from './ssh_client.ts';
+import { denoFiles } from './transports/deno_files.ts';
+import { dialDeno } from './transports/deno_socket.ts';
+
+export * from './index.ts';
+export { denoFiles as localFiles } from './transports/deno_files.ts';
+export { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
+
+const runtime: Runtime = { crypto: { auto: pureProvider, pure: pureProvider }, files: denoFiles };
+
+/** Connects to `host` at `port` and logs in. Rejects with an `SshError`: see its codes. */
+export function connect(options: ClientOptions): Promise<SshClient> {
+  return connectTcp(runtime, dialDeno, options);
+}
+
+/** Connects over any byte pipe and logs in. The pipe belongs to the client from now on; it is closed when that fails. */
+export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
+  return connectPipe(runtime, pipe, options);
+}

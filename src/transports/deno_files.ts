@@ -1,0 +1,152 @@
+/** Local files with Deno. */
+
+import { concat } from '../bytes/bytes.ts';
+import type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from '../io/local_files.ts';
+import { type DenoFile, type DenoFileInfo, deno } from './deno_api.ts';
+import { fileError, isMissing } from './file_error.ts';
+
+const creation = {
+  new: { createNew: true },
+  replace: { create: true, truncate: true },
+  keep: { create: true },
+} as const;
+
+/** Bytes that are joined for one call: a call costs more than copying this much. */
+const JOIN = 256 * 1024;
+
+async function done<T>(operation: string, path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw fileError(operation, path, error);
+  }
+}
+
+class OpenDenoFile implements LocalFile {
+  readonly #file: DenoFile;
+  readonly #path: string;
+  readonly #seekable: boolean;
+  /** Deno has no call with a position: one at a time, each behind its own seek. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(file: DenoFile, path: string, seekable: boolean) {
+    this.#file = file;
+    this.#path = path;
+    this.#seekable = seekable;
+  }
+
+  read(target: Uint8Array, position: number): Promise<number> {
+    return this.#next('read', async () => {
+      this.#seek(position);
+      return (await this.#file.read(target)) ?? 0;
+    });
+  }
+
+  write(pieces: readonly Uint8Array[], position: number): Promise<void> {
+    return this.#next('write', async () => {
+      this.#seek(position);
+      for (const bytes of joined(pieces)) {
+        for (let at = 0; at < bytes.length; ) at += await this.#file.write(bytes.subarray(at));
+      }
+    });
+  }
+
+  async size(): Promise<number> {
+    return (await done('stat', this.#path, this.#file.stat())).size;
+  }
+
+  truncate(size: number): Promise<void> {
+    return done('truncate', this.#path, this.#file.truncate(size));
+  }
+
+  sync(): Promise<void> {
+    return done('sync', this.#path, this.#file.sync());
+  }
+
+  async close(): Promise<void> {
+    this.#file.close();
+  }
+
+  #seek(position: number): void {
+    if (this.#seekable) this.#file.seekSync(position, 0);
+  }
+
+  #next<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    const result = done(operation, this.#path, this.#last.then(work));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+}
+
+/** The pieces, small neighbours as one. */
+function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  let group: Uint8Array[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    if (size > 0 && size + piece.length > JOIN) {
+      yield concat(...group);
+      group = [];
+      size = 0;
+    }
+    group.push(piece);
+    size += piece.length;
+  }
+  if (group.length === 1) yield group[0] as Uint8Array;
+  else if (size > 0) yield concat(...group);
+}
+
+function kindOf(info: DenoFileInfo): LocalKind {
+  if (info.isFile) return 'file';
+  if (info.isDirectory) return 'directory';
+  return info.isSymlink ? 'symlink' : 'other';
+}
+
+/** `undefined` where the error says that nothing is there. */
+async function unlessMissing<T>(operation: string, path: string, work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw fileError(operation, path, error);
+  }
+}
+
+/** Where the last component of `path` begins. */
+function nameStart(path: string): number {
+  const separators = deno().build.os === 'windows' ? /[/\\]/g : /\//g;
+  return [...path.matchAll(separators)].reduce((_, match) => match.index + 1, 0);
+}
+
+/** The files of the machine. */
+export const denoFiles: LocalFiles = {
+  async open(path: string, options: LocalOpenOptions): Promise<LocalFile> {
+    const { access, create = 'replace', permissions = 0o666 } = options;
+    const how = access === 'read' ? { read: true } : { write: true, mode: permissions, ...creation[create] };
+    const operation = access === 'read' ? 'open' : 'create';
+    const file = await done(operation, path, deno().open(path, how));
+    const info = await done(operation, path, file.stat());
+    return new OpenDenoFile(file, path, info.isFile);
+  },
+
+  async stat(path: string): Promise<LocalStat | undefined> {
+    const info = await unlessMissing('stat', path, deno().lstat(path));
+    if (info === undefined) return undefined;
+    const { size, mode } = info;
+    return { kind: kindOf(info), size, ...(mode === null ? {} : { permissions: mode & 0o7777 }) };
+  },
+
+  resolve(path: string): Promise<string | undefined> {
+    return unlessMissing('resolve', path, deno().realPath(path));
+  },
+
+  rename(from: string, to: string): Promise<void> {
+    return done('rename', to, deno().rename(from, to));
+  },
+
+  async remove(path: string): Promise<void> {
+    await unlessMissing('remove', path, deno().remove(path));
+  },
+
+  name: (path: string) => path.slice(nameStart(path)),
+  beside: (path: string, name: string) => path.slice(0, nameStart(path)) + name,
+};
