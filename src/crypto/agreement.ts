@@ -7,16 +7,20 @@ import { isAllZero, wipe } from '../bytes/secret.ts';
 import type { Agreement, AgreementSecret, RandomSource } from './provider.ts';
 import { expectLength, refused } from './refuse.ts';
 
+/** The mathematics of a Diffie-Hellman group. */
+export interface GroupOperations {
+  publicValue(secret: AgreementSecret): Uint8Array;
+  /** The shared secret in its full width; throws for a public value that is not in the group. */
+  shared(secret: AgreementSecret, publicValue: Uint8Array): Uint8Array;
+}
+
 /** A Diffie-Hellman group. */
-export interface DiffieHellman {
+export interface DiffieHellman extends GroupOperations {
   /** For error messages. */
   readonly name: string;
   readonly secretSize: number;
   readonly publicSize: number;
   newSecret(random: RandomSource): AgreementSecret;
-  publicValue(secret: AgreementSecret): Uint8Array;
-  /** The shared secret in its full width; throws for a public value that is not in the group. */
-  shared(secret: AgreementSecret, publicValue: Uint8Array): Uint8Array;
 }
 
 /** The shared secret, or `crypto` with fault `peer` for a public value that must not be used. */

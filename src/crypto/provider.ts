@@ -13,6 +13,9 @@ export type MaybePromise<T> = T | Promise<T>;
 export type RandomSource = (length: number) => Uint8Array;
 
 export type HashName = 'sha1' | 'sha256' | 'sha384' | 'sha512';
+export type MacName = 'hmac-sha1' | 'hmac-sha256' | 'hmac-sha512';
+export type StreamName = 'aes128-ctr' | 'aes192-ctr' | 'aes256-ctr';
+export type AeadName = 'aes128-gcm' | 'aes256-gcm';
 
 /** A hash function. */
 export interface Hash {
@@ -64,7 +67,7 @@ export interface AeadPrimitive {
 
 /** ChaCha20 as D. J. Bernstein defined it: 64-bit little-endian counter, 64-bit nonce. */
 export interface ChaCha {
-  /** `data` with the key stream from block `counter` on applied; may be `data` itself. */
+  /** `data` with the key stream from block `counter` (below 2^32 - 1) on applied; may be `data` itself. */
   apply(key: Uint8Array, nonce: Uint8Array, counter: number, data: Uint8Array): Uint8Array;
 }
 
@@ -95,7 +98,10 @@ export interface Agreement {
   finish(secret: AgreementSecret, responder: Uint8Array): MaybePromise<Uint8Array>;
 }
 
-/** Ed25519 (RFC 8032): 32-byte public keys and seeds, 64-byte signatures. Bad lengths verify as false. */
+/**
+ * Ed25519 (RFC 8032): 32-byte public keys and seeds, 64-byte signatures. Bad lengths verify as false; which keys and
+ * signatures are looked at in the first place says `ed25519_rule.ts`.
+ */
 export interface Ed25519 {
   publicKey(seed: Uint8Array): Uint8Array;
   sign(seed: Uint8Array, message: Uint8Array): MaybePromise<Uint8Array>;
@@ -134,7 +140,10 @@ export interface RsaPrivateKey extends RsaPublicKey {
   readonly coefficient: Uint8Array;
 }
 
-/** RSASSA-PKCS1-v1_5 (RFC 8017 §8.2). Signatures are as long as the modulus; shorter ones verify as false. */
+/**
+ * RSASSA-PKCS1-v1_5 (RFC 8017 §8.2). Signatures are as long as the modulus; others verify as false. Keys outside the
+ * limits of `rsa_rule.ts`, and private keys that do not fit together, throw `crypto`.
+ */
 export interface Rsa {
   sign(key: RsaPrivateKey, hash: HashName, message: Uint8Array): MaybePromise<Uint8Array>;
   verify(key: RsaPublicKey, hash: HashName, message: Uint8Array, signature: Uint8Array): MaybePromise<boolean>;
@@ -146,9 +155,9 @@ export interface CryptoProvider {
   readonly name: string;
   readonly random: RandomSource;
   readonly hashes: Readonly<Record<HashName, Hash>>;
-  readonly macs: Readonly<Record<'hmac-sha1' | 'hmac-sha256' | 'hmac-sha512', MacPrimitive>>;
-  readonly streams: Readonly<Record<'aes128-ctr' | 'aes192-ctr' | 'aes256-ctr', StreamPrimitive>>;
-  readonly aeads: Readonly<Record<'aes128-gcm' | 'aes256-gcm', AeadPrimitive>>;
+  readonly macs: Readonly<Record<MacName, MacPrimitive>>;
+  readonly streams: Readonly<Record<StreamName, StreamPrimitive>>;
+  readonly aeads: Readonly<Record<AeadName, AeadPrimitive>>;
   readonly chacha20: ChaCha;
   readonly poly1305: Poly1305;
   readonly agreements: Readonly<Record<AgreementName, Agreement>>;

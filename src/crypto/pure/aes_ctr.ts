@@ -4,7 +4,7 @@
  */
 
 import { unsafe } from '@noble/ciphers/aes.js';
-import type { Stream, StreamPrimitive } from '../provider.ts';
+import type { Stream, StreamName, StreamPrimitive } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
 import { inPlace } from './aligned.ts';
 
@@ -80,7 +80,7 @@ function counterMode(keySize: number): StreamPrimitive {
   };
 }
 
-export const streams: Readonly<Record<'aes128-ctr' | 'aes192-ctr' | 'aes256-ctr', StreamPrimitive>> = {
+export const streams: Readonly<Record<StreamName, StreamPrimitive>> = {
   'aes128-ctr': counterMode(16),
   'aes192-ctr': counterMode(24),
   'aes256-ctr': counterMode(32),

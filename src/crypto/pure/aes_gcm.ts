@@ -1,7 +1,7 @@
 /** AES-GCM (SP 800-38D) with 12-byte nonces and 16-byte tags, by noble. */
 
 import { gcm } from '@noble/ciphers/aes.js';
-import type { AeadPrimitive } from '../provider.ts';
+import type { AeadName, AeadPrimitive } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
 
 const NONCE = 12;
@@ -34,7 +34,7 @@ function galoisCounterMode(keySize: number): AeadPrimitive {
   };
 }
 
-export const aeads: Readonly<Record<'aes128-gcm' | 'aes256-gcm', AeadPrimitive>> = {
+export const aeads: Readonly<Record<AeadName, AeadPrimitive>> = {
   'aes128-gcm': galoisCounterMode(16),
   'aes256-gcm': galoisCounterMode(32),
 };

@@ -3,7 +3,7 @@
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha1 } from '@noble/hashes/legacy.js';
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
-import type { Hash, HashName, Mac, MacPrimitive } from '../provider.ts';
+import type { Hash, HashName, Mac, MacName, MacPrimitive } from '../provider.ts';
 
 const nobleHashes = { sha1, sha256, sha384, sha512 };
 
@@ -41,7 +41,7 @@ function mac(name: HashName): MacPrimitive {
   };
 }
 
-export const macs: Readonly<Record<'hmac-sha1' | 'hmac-sha256' | 'hmac-sha512', MacPrimitive>> = {
+export const macs: Readonly<Record<MacName, MacPrimitive>> = {
   'hmac-sha1': mac('sha1'),
   'hmac-sha256': mac('sha256'),
   'hmac-sha512': mac('sha512'),

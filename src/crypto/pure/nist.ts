@@ -4,7 +4,7 @@
  */
 
 import { p256, p384, p521 } from '@noble/curves/nist.js';
-import { agreement, type DiffieHellman } from '../agreement.ts';
+import { agreement, type GroupOperations } from '../agreement.ts';
 import type { Agreement, CurveName, Ecdsa, HashName, RandomSource } from '../provider.ts';
 import { expectLength, refused } from '../refuse.ts';
 
@@ -56,8 +56,8 @@ export function checkScalar(curve: NistCurve, scalar: Uint8Array): void {
   }
 }
 
-/** ECDH over `curve`, by the operations given. */
-export function ecdh(curve: NistCurve, by: Pick<DiffieHellman, 'publicValue' | 'shared'>): Agreement {
+/** ECDH over `curve` by the operations given, with the checks that every provider makes. */
+export function ecdhOver(curve: NistCurve, by: GroupOperations): Agreement {
   return agreement({
     name: curve.title,
     secretSize: curve.size,
@@ -72,7 +72,7 @@ export function ecdh(curve: NistCurve, by: Pick<DiffieHellman, 'publicValue' | '
 }
 
 function nobleEcdh(curve: NistCurve): Agreement {
-  return ecdh(curve, {
+  return ecdhOver(curve, {
     publicValue: (secret) => curve.noble.getPublicKey(secret, false),
     shared: (secret, publicValue) => {
       const point = curve.noble.getSharedSecret(secret, publicValue, false);

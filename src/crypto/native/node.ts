@@ -1,0 +1,28 @@
+/**
+ * The provider for Node, Deno and Bun: their `node:crypto` over the pure provider. What of it each of them has, and has
+ * right, the self test finds out.
+ */
+
+import { overlay } from '../overlay.ts';
+import type { CryptoProvider } from '../provider.ts';
+import { pureProvider } from '../pure/index.ts';
+import { agreements, ecdsa, ed25519, rsa } from './node_asymmetric.ts';
+import { aeads, chacha20, hashes, macs, streams } from './node_bulk.ts';
+
+let provider: CryptoProvider | undefined;
+
+/** `node:crypto` where it is there and right, noble elsewhere. The same value at every call. */
+export function nodeProvider(): CryptoProvider {
+  provider ??= overlay('node+pure', pureProvider, {
+    hashes,
+    macs,
+    streams,
+    aeads,
+    chacha20,
+    agreements,
+    ed25519,
+    ecdsa,
+    rsa,
+  });
+  return provider;
+}

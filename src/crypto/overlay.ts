@@ -1,0 +1,96 @@
+/**
+ * Lays a runtime's own primitives over a complete provider. Each is tried by the self test at its first use, not before:
+ * a connection needs few of them, and the slow curves take milliseconds. What fails or throws there is never used.
+ */
+
+import * as check from './check.ts';
+import type {
+  AeadName,
+  AeadPrimitive,
+  Agreement,
+  AgreementName,
+  ChaCha,
+  CryptoProvider,
+  CurveName,
+  Ecdsa,
+  Ed25519,
+  Hash,
+  HashName,
+  MacName,
+  MacPrimitive,
+  Rsa,
+  StreamName,
+  StreamPrimitive,
+} from './provider.ts';
+
+/** What a runtime may offer. Poly1305 is not among it: no runtime has one that takes a key. */
+export interface NativePrimitives {
+  readonly hashes?: Partial<Record<HashName, Hash>>;
+  readonly macs?: Partial<Record<MacName, MacPrimitive>>;
+  readonly streams?: Partial<Record<StreamName, StreamPrimitive>>;
+  readonly aeads?: Partial<Record<AeadName, AeadPrimitive>>;
+  readonly chacha20?: ChaCha;
+  readonly agreements?: Partial<Record<AgreementName, Agreement>>;
+  readonly ed25519?: Ed25519;
+  readonly ecdsa?: Partial<Record<CurveName, Ecdsa>>;
+  readonly rsa?: Rsa;
+}
+
+type Makers<T> = { readonly [K in keyof T]: () => T[K] };
+
+/** An object whose members are made when they are first read. */
+function lazy<T extends object>(makers: Makers<T>): T {
+  const made = {} as T;
+  for (const name of Object.keys(makers) as (keyof T)[]) {
+    Object.defineProperty(made, name, {
+      configurable: true,
+      enumerable: true,
+      get() {
+        const value = makers[name]();
+        Object.defineProperty(made, name, { value, enumerable: true });
+        return value;
+      },
+    });
+  }
+  return made;
+}
+
+/** `candidate` if there is one and it passes, else `fallback`. */
+function choose<T>(candidate: T | undefined, passes: (candidate: T) => boolean, fallback: T): T {
+  return candidate !== undefined && passes(candidate) ? candidate : fallback;
+}
+
+/** The same for every member of a table. */
+function chooseEach<K extends string, T>(
+  candidates: Partial<Record<K, T>> | undefined,
+  passes: (name: K, candidate: T) => boolean,
+  fallbacks: Readonly<Record<K, T>>,
+): Readonly<Record<K, T>> {
+  const names = Object.keys(fallbacks) as K[];
+  const makers = names.map((name) => [
+    name,
+    () => choose<T>(candidates?.[name], (candidate: T) => passes(name, candidate), fallbacks[name]),
+  ]);
+  return lazy(Object.fromEntries(makers) as Makers<Record<K, T>>);
+}
+
+/** `base` with every primitive of `native` that passes its self test. `name` is for traces. */
+export function overlay(name: string, base: CryptoProvider, native: NativePrimitives): CryptoProvider {
+  const aeads = chooseEach(native.aeads, check.aeadAnswers, base.aeads);
+  return lazy<CryptoProvider>({
+    name: () => name,
+    random: () => base.random,
+    hashes: () => chooseEach(native.hashes, check.hashAnswers, base.hashes),
+    macs: () => chooseEach(native.macs, check.macAnswers, base.macs),
+    streams: () => chooseEach(native.streams, check.streamAnswers, base.streams),
+    aeads: () => aeads,
+    chacha20: () => choose(native.chacha20, check.chachaAnswers, base.chacha20),
+    poly1305: () => base.poly1305,
+    agreements: () => chooseEach(native.agreements, check.agreementAnswers, base.agreements),
+    ed25519: () => choose(native.ed25519, check.ed25519Answers, base.ed25519),
+    ecdsa: () => chooseEach(native.ecdsa, check.ecdsaAnswers, base.ecdsa),
+    rsa: () => choose(native.rsa, check.rsaAnswers, base.rsa),
+    // A runtime that has AES-GCM has it in hardware, as far as can be told without measuring.
+    fastAes: () => aeads['aes128-gcm'] !== base.aeads['aes128-gcm'],
+  });
+}
