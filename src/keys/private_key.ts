@@ -13,8 +13,6 @@ import { type PemBlock, parsePem } from './pem.ts';
 import { parsePkcs8 } from './pkcs8.ts';
 import { algorithmsOf, encodeSignature, type Signer, signatureAlgorithms, whenReady } from './signature.ts';
 
-export type { PrivateKey } from './key_pair.ts';
-
 /** Largest key file in bytes: OpenSSH's MAX_KEY_FILE_SIZE, far above an armoured RSA key of 16384 bits. */
 export const MAX_KEY_FILE = 1048576;
 
