@@ -5,6 +5,9 @@
 
 import { transport } from '../wire/transport.ts';
 
+/** What a waiting payload costs beside its bytes, roughly: a peer can make us keep a great many of a single byte. */
+const PAYLOAD_OVERHEAD = 128;
+
 /** 1–4, 20, 21 and 30–49 may be sent while the gate is closed. */
 function passesGate(number: number): boolean {
   return number <= transport.debug.number || (number >= transport.kexinit.number && number < 50);
@@ -22,13 +25,13 @@ export class SendQueue {
     return !this.#closed;
   }
 
-  /** Bytes of payload that wait, held ones included. */
+  /** Bytes that wait, held ones included, with what keeping them costs. */
   get bytes(): number {
     return this.#bytes;
   }
 
   push(payload: Uint8Array): void {
-    this.#bytes += payload.length;
+    this.#bytes += payload.length + PAYLOAD_OVERHEAD;
     if (this.#closed && !passesGate(payload[0] as number)) this.#held.push(payload);
     else this.#ready.push(payload);
   }
@@ -51,7 +54,7 @@ export class SendQueue {
   shift(): Uint8Array | undefined {
     const payload = this.#ready[this.#first];
     if (payload === undefined) return undefined;
-    this.#bytes -= payload.length;
+    this.#bytes -= payload.length + PAYLOAD_OVERHEAD;
     this.#first++;
     if (this.#first === this.#ready.length) {
       this.#ready = [];
