@@ -70,6 +70,7 @@ export class Transport {
   #peer: PeerIdentification | undefined;
   #sealed: Uint8Array[] = [];
   #keyed = false;
+  #ended = false;
 
   constructor(config: TransportConfig, host: TransportHost) {
     this.#config = config;
@@ -132,7 +133,7 @@ export class Transport {
     return this.#peer === undefined ? undefined : this.#reader.textError;
   }
 
-  /** Payload bytes of ours that wait. */
+  /** Bytes of ours that wait, with what keeping them costs. */
   get queued(): number {
     return this.#queue.bytes;
   }
@@ -194,20 +195,22 @@ export class Transport {
     return out;
   }
 
-  /** Drops what waits to be sealed. */
+  /** Drops what waits to be sealed; nothing leaves any more. */
   drop(): void {
+    this.#ended = true;
     this.#queue.clear();
   }
 
-  /** Drops what waits and queues a DISCONNECT; nothing may be sent after it. */
+  /** Drops what waits and queues a DISCONNECT, after which nothing leaves any more. */
   disconnect(reason: number, description: string): void {
-    this.#queue.clear();
+    this.drop();
     if (this.#peer === undefined) return;
     this.#queue.push(encode(transport.disconnect, { reason, description, language: '' }));
   }
 
-  /** When `tick` has to be called next. A key exchange that waits for an answer of our own side is not timed. */
+  /** When `tick` has to be called next. A key exchange that waits for our own side is not timed, and then timed anew. */
   dueAt(now: number, waiting: boolean): number {
+    if (waiting && this.#kexTimer.running) this.#kexTimer.start();
     return Math.min(
       this.#identificationTimer.dueAt(now) ?? Number.POSITIVE_INFINITY,
       (waiting ? undefined : this.#kexTimer.dueAt(now)) ?? Number.POSITIVE_INFINITY,
@@ -221,8 +224,7 @@ export class Transport {
     if (this.#identificationTimer.expired(now)) {
       throw timeout(`No SSH identification came within ${limits.identificationTime} ms`, 'identification');
     }
-    if (waiting) this.#kexTimer.start();
-    else if (this.#kex.active && this.#kexTimer.expired(now)) {
+    if (!waiting && this.#kexTimer.expired(now)) {
       throw timeout(`The key exchange did not end within ${limits.keyExchangeTime} ms`, 'key-exchange');
     }
     if (this.#rekeyTimer.expired(now)) {
@@ -232,12 +234,12 @@ export class Transport {
   }
 
   #bulk(): readonly Uint8Array[] | undefined {
-    return this.#queue.gateOpen ? this.#host.bulk() : undefined;
+    return this.#queue.gateOpen && !this.#ended ? this.#host.bulk() : undefined;
   }
 
   /** OpenSSH refuses key exchanges before authentication, so limits count only after it. */
   #rekeyIfOpen(): void {
-    if (this.#host.phase() === 'open') this.#kex.begin();
+    if (this.#host.phase() === 'open' && !this.#ended) this.#kex.begin();
   }
 
   #identify(): boolean {
