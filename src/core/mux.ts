@@ -233,7 +233,8 @@ export class Mux {
         const { channel } = this.#opened(recipient, ok ? 'CHANNEL_SUCCESS' : 'CHANNEL_FAILURE');
         const id = channel.replies.shift();
         // some servers answer requests that wanted no reply
-        if (id !== undefined) this.#context.emit({ type: 'channel-reply', channel: channel.id, id, ok });
+        if (id === undefined || channel.released) return;
+        this.#context.emit({ type: 'channel-reply', channel: channel.id, id, ok });
       }
     }
   }
