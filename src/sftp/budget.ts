@@ -8,11 +8,14 @@ import type { BytePipe } from '../io/pipe.ts';
 import { DATA_HEADER } from './proto/packets.ts';
 import type { Pump } from './pump.ts';
 
-/** Part of the window that is left to replies other than DATA, and to credit that the pipe has not yet passed on. */
-const RESERVE = 64 * 1024;
+/** Part of the window that is left to replies other than DATA: two long ones. */
+const RESERVE = 32 * 1024;
+
+/** A channel gathers credit before it passes it on, up to this share of its window: as long, the server has that much less. */
+const GATHERED = 1 / 16;
 
 /** What may be in flight on a pipe that limits nothing by itself: bounds the memory. */
-const UNWINDOWED = 16 * 1024 * 1024;
+const UNWINDOWED = 8 * 1024 * 1024;
 
 export class ReadBudget {
   readonly #pipe: BytePipe;
@@ -31,7 +34,8 @@ export class ReadBudget {
   /** Bytes that may be asked for or held at once. */
   get limit(): number {
     const window = this.#pipe.receiveWindow;
-    return window === undefined ? UNWINDOWED : Math.max(window - RESERVE, Math.floor(window / 2));
+    if (window === undefined) return UNWINDOWED;
+    return Math.floor(Math.max(window * (1 - GATHERED) - RESERVE, window / 2));
   }
 
   /** The longest content that one request may ask for. */

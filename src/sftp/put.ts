@@ -73,8 +73,6 @@ interface Input {
 interface Plan {
   readonly path: RemotePath;
   readonly inPlace: boolean;
-  /** Whether it is of a kind whose size can be checked. */
-  readonly checkSize: boolean;
   readonly permissions: number | undefined;
 }
 
@@ -138,20 +136,20 @@ async function planTarget(
   options: PutOptions,
 ): Promise<Plan> {
   const wanted = options.permissions;
-  if (options.atomic === false) return { path: remote, inPlace: true, checkSize: true, permissions: wanted ?? local };
+  if (options.atomic === false) return { path: remote, inPlace: true, permissions: wanted ?? local };
   const there = await existing(link, remote, options);
   if (there === undefined) {
-    return { path: temporaryPath(remote), inPlace: false, checkSize: true, permissions: wanted ?? local };
+    return { path: temporaryPath(remote), inPlace: false, permissions: wanted ?? local };
   }
   if (options.overwrite === false) throw targetExists('put', remote, '; overwrite: true replaces it');
   const kind = fileKind(there);
   if (kind === 'directory')
     throw targetExists('put', remote, ' and is a directory: give the path of the file to write');
   if (kind !== 'file' && kind !== 'unknown') {
-    return { path: remote, inPlace: true, checkSize: kind === 'symlink', permissions: wanted ?? local };
+    return { path: remote, inPlace: true, permissions: wanted ?? local };
   }
   const own = there.permissions === undefined ? local : there.permissions & 0o7777;
-  return { path: temporaryPath(remote), inPlace: false, checkSize: true, permissions: wanted ?? own };
+  return { path: temporaryPath(remote), inPlace: false, permissions: wanted ?? own };
 }
 
 /** LSTAT; `undefined` where nothing stands, or where the server does not tell. */
@@ -176,7 +174,7 @@ async function upload(
   let closed = false;
   try {
     const stats = await startWrite(file, input.source, 0, input.size, options).done;
-    await check(file, stats.bytes, plan, options, warnings);
+    await check(file, stats.bytes, options, warnings);
     if (options.sync) await fsync(file, options);
     closed = true; // refused or not, the handle is gone
     await closeHandle(file, options);
@@ -196,19 +194,14 @@ async function removeTemporary(link: Link, path: RemotePath, error: unknown): Pr
 }
 
 /** Compares the size with what was written, and sets permissions that were asked for. A server that refuses FSTAT may. */
-async function check(
-  file: OpenHandle,
-  written: number,
-  plan: Plan,
-  options: PutOptions,
-  warnings: string[],
-): Promise<void> {
+async function check(file: OpenHandle, written: number, options: PutOptions, warnings: string[]): Promise<void> {
   const attrs = await fstat(file, options).catch((error: unknown) => {
     if (error instanceof SshError && error.code === 'sftp-status') return {} as Attributes;
     throw error;
   });
   const path = printable(file.path, 1024);
-  if (plan.checkSize && attrs.size !== undefined && attrs.size !== written) {
+  const kind = fileKind(attrs);
+  if ((kind === 'file' || kind === 'unknown') && attrs.size !== undefined && attrs.size !== written) {
     const message = `put ${path}: the server has ${attrs.size} bytes of the ${written} that it acknowledged`;
     throw new SshError('incomplete', message, { fault: 'peer', operation: 'put', path, transferred: written });
   }

@@ -48,6 +48,13 @@ export interface RequesterEvents {
   ready(extensions: ServerExtensions): void;
 }
 
+export interface RequesterOptions {
+  /** Longest packet taken, see `MAX_PACKET`. */
+  readonly maxPacket?: number;
+  /** Id of the first request; they count up from it and wrap. Default: 0. */
+  readonly firstId?: number;
+}
+
 type State = { readonly name: 'greeting' | 'open' } | { readonly name: 'failed'; readonly cause: SshError };
 
 export class Requester {
@@ -55,13 +62,14 @@ export class Requester {
   readonly #framer: Framer;
   readonly #pending = new Map<number, ReplyHandler>();
   #state: State = { name: 'greeting' };
-  #nextId = 0;
+  #nextId: number;
   /** The request whose DATA is coming in. */
   #receiving: ReplyHandler | undefined;
   #receivingId = 0;
 
-  constructor(events: RequesterEvents, options: { readonly maxPacket?: number } = {}) {
+  constructor(events: RequesterEvents, options: RequesterOptions = {}) {
     this.#events = events;
+    this.#nextId = options.firstId ?? 0;
     this.#framer = new Framer(
       {
         packet: (packet) => this.#packet(packet),
@@ -69,7 +77,7 @@ export class Requester {
         data: (bytes) => this.#receiving?.data?.(bytes),
         dataEnd: () => this.#dataEnd(),
       },
-      { ...options, expectGreeting: true },
+      { expectGreeting: true, ...(options.maxPacket === undefined ? {} : { maxPacket: options.maxPacket }) },
     );
   }
 
