@@ -3,7 +3,7 @@
  * all work together is linear in the bytes that pass through.
  */
 
-const COMPACT_AT = 64; // consumed chunks are dropped from the front once this many have piled up
+const COMPACT_AT = 64; // consumed chunks are dropped from the front once this many, and half of all, have piled up
 
 export class ChunkQueue {
   #chunks: Uint8Array[] = [];
@@ -103,7 +103,7 @@ export class ChunkQueue {
     if (this.#first === this.#chunks.length) {
       this.#chunks = [];
       this.#first = 0;
-    } else if (this.#first >= COMPACT_AT) {
+    } else if (this.#first >= COMPACT_AT && 2 * this.#first >= this.#chunks.length) {
       this.#chunks = this.#chunks.slice(this.#first);
       this.#first = 0;
     }

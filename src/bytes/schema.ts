@@ -3,7 +3,9 @@
  * from it come the TypeScript type, the encoder and the decoder, which always rejects trailing bytes.
  */
 
+import { SshError } from '../errors.ts';
 import { Reader } from './reader.ts';
+import { fromLatin1 } from './text.ts';
 import { Writer } from './writer.ts';
 
 /** Field type names of RFC 4251 §5, and a few of ours, and the TypeScript types that stand for them. */
@@ -48,16 +50,15 @@ const codecs: { readonly [K in FieldType]: Codec<FieldTypes[K]> } = {
   uint64: { read: (r) => r.u64(), write: (w, v) => w.u64(v) },
   string: { read: (r) => r.string(), write: (w, v) => w.string(v) },
   text: { read: (r) => r.text(), write: (w, v) => w.string(v) },
-  name: { read: (r) => r.name(), write: (w, v) => w.string(latin1Bytes(v)) },
+  name: { read: (r) => r.name(), write: (w, v) => w.string(fromLatin1(v)) },
   mpint: { read: (r) => r.mpint(), write: (w, v) => w.mpint(v) },
   'name-list': { read: (r) => r.nameList(), write: (w, v) => w.nameList(v) },
-  'byte[16]': { read: (r) => r.raw(16), write: (w, v) => w.raw(v) },
+  'byte[16]': { read: (r) => r.raw(16), write: (w, v) => w.raw(exactly(16, v)) },
   rest: { read: (r) => r.rest(), write: (w, v) => w.raw(v) },
 };
 
-function latin1Bytes(name: string): Uint8Array {
-  const bytes = new Uint8Array(name.length);
-  for (let i = 0; i < name.length; i++) bytes[i] = name.charCodeAt(i);
+function exactly(length: number, bytes: Uint8Array): Uint8Array {
+  if (bytes.length !== length) throw new SshError('bad-argument', `Not ${length} bytes but ${bytes.length}`);
   return bytes;
 }
 

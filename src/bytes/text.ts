@@ -40,6 +40,17 @@ export function latin1(bytes: Uint8Array): string {
   return text;
 }
 
+/** The bytes of which `latin1` makes `text`; throws `bad-argument` for characters above U+00FF. */
+export function fromLatin1(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < bytes.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0xff) throw new SshError('bad-argument', `Not a name of one byte a character: ${printable(text, 40)}`);
+    bytes[i] = code;
+  }
+  return bytes;
+}
+
 /** Lower-case hex digits of `bytes`. */
 export function hex(bytes: Uint8Array): string {
   let text = '';

@@ -3,7 +3,7 @@
 import { SshError } from '../errors.ts';
 import { putUint32 } from './bytes.ts';
 import { mpintBody } from './mpint.ts';
-import { toBytes } from './text.ts';
+import { fromLatin1, toBytes } from './text.ts';
 
 export class Writer {
   #bytes: Uint8Array;
@@ -77,9 +77,9 @@ export class Writer {
     return this.string(mpintBody(bytes));
   }
 
-  /** `name-list`. */
+  /** `name-list`; throws `bad-argument` for names with characters above U+00FF. */
   nameList(names: readonly string[]): this {
-    return this.string(names.join(','));
+    return this.string(fromLatin1(names.join(',')));
   }
 
   /** What was written, as a view; the writer must not be used after. */
