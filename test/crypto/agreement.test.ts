@@ -1,0 +1,104 @@
+/** X25519 and ECDH of both providers against RFC 7748, RFC 5903, and for what they must refuse. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fromHex, hex } from '../../src/bytes/text.ts';
+import type { AgreementName, CurveName } from '../../src/crypto/provider.ts';
+import { seededRandom } from '../support/random.ts';
+import { ownVectors, type VectorGroup } from '../support/vectors.ts';
+import { assertEach, isRefused, providers, reads, sshError } from './tools.ts';
+
+interface Row {
+  readonly id: string;
+  readonly curve?: CurveName;
+  readonly secret: string;
+  readonly public: string;
+  readonly result: 'valid' | 'invalid';
+  /** Of valid rows. */
+  readonly ownPublic: string;
+  readonly shared: string;
+}
+
+const groups = [
+  ...ownVectors<VectorGroup<Row>>('crypto/x25519.json'),
+  ...ownVectors<VectorGroup<Row>>('crypto/ecdh.json'),
+];
+const sizes: Readonly<Record<AgreementName, { secret: number; public: number; shared: number }>> = {
+  x25519: { secret: 32, public: 32, shared: 32 },
+  p256: { secret: 32, public: 65, shared: 32 },
+  p384: { secret: 48, public: 97, shared: 48 },
+  p521: { secret: 66, public: 133, shared: 66 },
+};
+const names = Object.keys(sizes) as AgreementName[];
+
+for (const provider of providers) {
+  describe(`agreements of ${provider.name}`, () => {
+    for (const group of groups) {
+      it(`treat as they must: ${group.section} (${group.source})`, async () => {
+        await assertEach(
+          group.rows,
+          (row) => row.id,
+          async (row) => {
+            const agreement = provider.agreements[row.curve ?? 'x25519'];
+            const [secret, peer] = [fromHex(row.secret), fromHex(row.public)];
+            if (row.result === 'invalid') {
+              const finished = await isRefused(() => agreement.finish(secret, peer));
+              return finished && (await isRefused(() => agreement.respond(() => fromHex(row.secret), peer)));
+            }
+            const responded = await agreement.respond(() => fromHex(row.secret), peer);
+            return (
+              reads(agreement.generate(() => fromHex(row.secret)).publicValue, row.ownPublic) &&
+              reads(await agreement.finish(secret, peer), row.shared) &&
+              reads(responded.shared, row.shared) &&
+              reads(responded.publicValue, row.ownPublic) &&
+              reads(secret, row.secret) &&
+              reads(peer, row.public)
+            );
+          },
+        );
+      });
+    }
+
+    it('bring both sides to the same secret, in full width', async () => {
+      for (const name of names) {
+        const random = seededRandom(`agreement ${name}`);
+        const initiator = provider.agreements[name].generate(random);
+        const { publicValue, shared } = await provider.agreements[name].respond(random, initiator.publicValue);
+        assert.equal(hex(await provider.agreements[name].finish(initiator.secret, publicValue)), hex(shared));
+        assert.deepEqual(
+          { secret: initiator.secret.length, public: publicValue.length, shared: shared.length },
+          sizes[name],
+        );
+      }
+    });
+
+    it('draw another secret where the random source gives none of the curve', () => {
+      for (const name of ['p256', 'p384', 'p521'] as const) {
+        const size = sizes[name].secret;
+        const good = new Uint8Array(size);
+        good[size - 1] = 2;
+        const draws = [new Uint8Array(size), new Uint8Array(size).fill(0xff), good];
+        const { secret } = provider.agreements[name].generate(() => draws.shift() as Uint8Array);
+        assert.equal(hex(secret), hex(good));
+        assert.equal(draws.length, 0);
+      }
+    });
+
+    it('give up on a random source that gives zeros only', () => {
+      for (const name of ['p256', 'p384', 'p521'] as const) {
+        const action = () => provider.agreements[name].generate((length) => new Uint8Array(length));
+        assert.throws(action, sshError('crypto', 'local'));
+      }
+    });
+
+    it('refuse secrets of other lengths as the caller fault that they are', () => {
+      for (const name of names) {
+        const { publicValue, secret } = provider.agreements[name].generate(seededRandom(name));
+        for (const wrong of [secret.subarray(1), new Uint8Array([...secret, 0]), new Uint8Array(0)]) {
+          const action = () => provider.agreements[name].finish(wrong, publicValue);
+          assert.throws(action, sshError('bad-argument', 'local'));
+        }
+      }
+    });
+  });
+}
