@@ -10,7 +10,7 @@ import { transport } from '../../src/wire/transport.ts';
 import { cut } from '../support/feed.ts';
 import { Link, openLink, scenario } from '../support/link.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 
 /** A packet as it stands in the clear, whatever its figures say. */
 function rawPacket(length: number, padding: number, rest: number): Uint8Array {

@@ -14,8 +14,8 @@ import { type Chunking, drawBelow } from '../support/feed.ts';
 import { Link, type LinkOptions, openLink, scenario } from '../support/link.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
 import { PeerChannel } from '../support/peer_channel.ts';
+import { seededRandom } from '../support/random.ts';
 import { ed25519Signer, namesOf } from '../support/scripted_peer.ts';
-import { seededRandom } from '../support/seeded.ts';
 
 const KEXINIT = transport.kexinit.number;
 const NEWKEYS = transport.newkeys.number;

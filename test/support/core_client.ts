@@ -12,7 +12,7 @@ import { defaultLimits } from '../../src/core/limits.ts';
 import { defaultRekeyLimits } from '../../src/core/rekey.ts';
 import { SshError } from '../../src/errors.ts';
 import { memoCrypto } from './memo_crypto.ts';
-import { seededRandom } from './seeded.ts';
+import { seededRandom } from './random.ts';
 
 type Answer<T> = T | SshError | 'later';
 

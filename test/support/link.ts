@@ -7,8 +7,8 @@ import type { RandomSource } from '../../src/crypto/provider.ts';
 import type { SshError } from '../../src/errors.ts';
 import { type ClientScript, CoreClient, clientConfig } from './core_client.ts';
 import { type Chunking, chunkings, cut, drawBelow } from './feed.ts';
+import { seededRandom } from './random.ts';
 import { type PeerOptions, ScriptedPeer } from './scripted_peer.ts';
-import { seededRandom } from './seeded.ts';
 
 export interface LinkOptions {
   readonly client?: Partial<ConnectionConfig>;
