@@ -45,6 +45,7 @@ export function dialBun(options: DialOptions): Promise<BytePipe> {
   const pipe = new BunSocketPipe();
   return new Promise((resolve, reject) => {
     let settled = false;
+    let forget = (): void => {};
     const settle = (): boolean => {
       if (settled) return false;
       settled = true;
@@ -56,7 +57,7 @@ export function dialBun(options: DialOptions): Promise<BytePipe> {
       if (settle()) reject(error);
     };
     const timer = setTimeout(() => giveUp(connectTimeout(host, port, timeout)), timeout);
-    const forget = signal === undefined ? () => {} : onAbort(signal, giveUp, 'Connecting');
+    if (signal !== undefined) forget = onAbort(signal, giveUp, 'Connecting');
     if (settled) return;
     bun.connect({ hostname: host, port, allowHalfOpen: true, socket: pipe.handlers }).then(
       (socket) => {

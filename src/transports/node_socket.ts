@@ -16,6 +16,7 @@ const WRITE_BOUND = 1024 * 1024;
 export function dialNode(options: DialOptions): Promise<BytePipe> {
   const { host, port, timeout, signal } = options;
   return new Promise((resolve, reject) => {
+    let forget = (): void => {};
     const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
     const timer = setTimeout(() => fail(connectTimeout(host, port, timeout)), timeout);
     const settle = (): void => {
@@ -36,7 +37,7 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
     };
     socket.on('error', failed); // stays after a failure: what comes later concerns nobody
     socket.once('connect', connected);
-    const forget = signal === undefined ? () => {} : onAbort(signal, fail, 'Connecting');
+    if (signal !== undefined) forget = onAbort(signal, fail, 'Connecting');
   });
 }
 
