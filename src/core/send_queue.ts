@@ -8,6 +8,9 @@ import { transport } from '../wire/transport.ts';
 /** What a waiting payload costs beside its bytes, roughly: a peer can make us keep a great many of a single byte. */
 const PAYLOAD_OVERHEAD = 128;
 
+/** Payloads that were taken are dropped from the front of the queue once this many have piled up. */
+const COMPACT_AT = 1024;
+
 /** 1–4, 20, 21 and 30–49 may be sent while the gate is closed. */
 function passesGate(number: number): boolean {
   return number <= transport.debug.number || (number >= transport.kexinit.number && number < 50);
@@ -58,6 +61,10 @@ export class SendQueue {
     this.#first++;
     if (this.#first === this.#ready.length) {
       this.#ready = [];
+      this.#first = 0;
+    } else if (this.#first >= COMPACT_AT) {
+      // a peer that keeps the queue from ever running empty must not make us keep what was sent
+      this.#ready = this.#ready.slice(this.#first);
       this.#first = 0;
     }
     return payload;

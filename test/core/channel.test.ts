@@ -4,7 +4,7 @@ import { concat, uint32At } from '../../src/bytes/bytes.ts';
 import { hex } from '../../src/bytes/text.ts';
 import { Channel, QUEUE_MARK } from '../../src/core/channel.ts';
 import { drawBelow } from '../support/feed.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 import { pattern, thrown } from './tools.ts';
 
 const REMOTE = 0x01020304;

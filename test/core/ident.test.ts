@@ -7,7 +7,7 @@ import { formatIdentification, IdentificationReader } from '../../src/core/ident
 import { defaultLimits } from '../../src/core/limits.ts';
 import type { SshError } from '../../src/errors.ts';
 import { type Chunking, chunkings, cut } from '../support/feed.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 import { thrown } from './tools.ts';
 
 /** One character per byte. */

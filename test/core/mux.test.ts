@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { concat, equalBytes } from '../../src/bytes/bytes.ts';
 import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
 import { drawBelow } from '../support/feed.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 import { data, none, opened, Side } from './mux_side.ts';
 import { pattern, thrown } from './tools.ts';
 

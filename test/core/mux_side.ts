@@ -17,7 +17,7 @@ export class Side {
   sent: Uint8Array[] = [];
   events: Event[] = [];
 
-  constructor(limits: Partial<Limits> = {}, window = WINDOW) {
+  constructor(limits: Partial<Limits> = {}, window: number = WINDOW) {
     this.mux = new Mux(
       { window, maxPacket: 32768, limits: { ...defaultLimits, ...limits } },
       { send: (payload) => void this.sent.push(payload), emit: (event) => void this.events.push(event) },

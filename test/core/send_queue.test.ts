@@ -85,19 +85,33 @@ describe('SendQueue', () => {
     }
   });
 
-  it('counts the bytes that wait, held ones too', () => {
+  it('counts the bytes that wait, held ones too, and 128 for each payload', () => {
     const queue = new SendQueue();
     queue.push(message(2, 10));
     queue.closeGate();
     queue.push(message(90, 100));
     queue.push(message(2, 1000));
-    assert.equal(queue.bytes, 1110);
+    assert.equal(queue.bytes, 1110 + 3 * 128);
     queue.shift();
-    assert.equal(queue.bytes, 1100);
+    assert.equal(queue.bytes, 1100 + 2 * 128);
     queue.openGate(message(7, 5));
-    assert.equal(queue.bytes, 1105);
+    assert.equal(queue.bytes, 1105 + 3 * 128);
     numbers(queue);
     assert.equal(queue.bytes, 0);
+  });
+
+  it('keeps the order while it never runs empty', () => {
+    const queue = new SendQueue();
+    for (let i = 0; i < 100; i++) queue.push(message(i & 0xff));
+    for (let i = 100; i < 10_000; i++) {
+      queue.push(message(i & 0xff));
+      assert.equal(queue.shift()?.[0], (i - 100) & 0xff);
+    }
+    assert.equal(queue.bytes, 100 * 129);
+    assert.deepEqual(
+      numbers(queue),
+      Array.from({ length: 100 }, (_, i) => (9900 + i) & 0xff),
+    );
   });
 
   it('drops everything when it is cleared', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MAX_WINDOW, MIN_ADJUST, ReceiveWindow } from '../../src/core/window.ts';
 import { drawBelow } from '../support/feed.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 import { thrown } from './tools.ts';
 
 const DEFAULT = 2 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { ChunkQueue } from '../../../src/bytes/chunks.ts';
 import { hex } from '../../../src/bytes/text.ts';
 import { PacketReader, PacketWriter } from '../../../src/core/packet.ts';
 import { cut } from '../../support/feed.ts';
-import { seededRandom } from '../../support/seeded.ts';
+import { seededRandom } from '../../support/random.ts';
 import { openOf, type Protection, pattern, plain, protections, sealOf } from '../tools.ts';
 
 const MAX = 256 * 1024;
