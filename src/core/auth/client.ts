@@ -109,6 +109,7 @@ export class ClientAuth {
     if (this.#state.at !== 'service' || service !== SERVICE_USERAUTH) {
       throw protocolError(`SERVICE_ACCEPT for "${printable(service)}", which was not requested`);
     }
+    this.#timer.stop();
     this.#decide(undefined, undefined, false);
   }
 
