@@ -146,14 +146,23 @@ export class Link implements PipeSink {
     this.#inTurn = true;
     try {
       run();
+    } finally {
+      try {
+        this.#runAwake();
+      } finally {
+        this.#inTurn = false;
+      }
+    }
+  }
+
+  #runAwake(): void {
+    do {
       for (const pump of this.#awake) {
         this.#awake.delete(pump);
         pump.run();
       }
-    } finally {
       this.#flush();
-      this.#inTurn = false;
-    }
+    } while (this.#awake.size > 0); // the pipe may have taken more than it said it would
   }
 
   #send(pieces: readonly Uint8Array[]): void {
@@ -169,7 +178,14 @@ export class Link implements PipeSink {
     const pieces = this.#out;
     this.#out = [];
     this.#outLength = 0;
-    if (this.#cause === undefined && !this.#pipe.write(pieces)) this.#full = true;
+    if (this.#cause !== undefined) return;
+    const wasFull = this.#full;
+    this.#full = !this.#pipe.write(pieces);
+    if (wasFull && !this.#full) this.#wakeAll();
+  }
+
+  #wakeAll(): void {
+    for (const pump of this.#pumps) this.wake(pump);
   }
 
   data(bytes: Uint8Array): void {
@@ -192,9 +208,7 @@ export class Link implements PipeSink {
 
   drain(): void {
     this.#full = false;
-    this.turn(() => {
-      for (const pump of this.#pumps) this.wake(pump);
-    });
+    this.turn(() => this.#wakeAll());
   }
 
   closed(cause: SshError | undefined): void {

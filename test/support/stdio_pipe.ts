@@ -69,7 +69,7 @@ export function stdioPipe(command: string, args: readonly string[], cwd: string)
           });
       });
       child.stdin.uncork();
-      full = queued >= HIGH;
+      full ||= queued >= HIGH;
       return !full;
     },
     end: () => void child.stdin.end(),
