@@ -48,9 +48,19 @@ interface Reaching {
   readonly connection: ConnectionChoice;
 }
 
-export type GetCommand = { readonly name: 'get'; readonly remote: RemoteTarget; readonly local?: string } & Reaching &
+export type GetCommand = {
+  readonly name: 'get';
+  readonly remote: RemoteTarget;
+  readonly local?: string;
+  readonly trustEof: boolean;
+} & Reaching &
   TransferChoice;
-export type PutCommand = { readonly name: 'put'; readonly local: string; readonly remote: RemoteTarget } & Reaching &
+export type PutCommand = {
+  readonly name: 'put';
+  readonly local: string;
+  readonly remote: RemoteTarget;
+  readonly inPlace: boolean;
+} & Reaching &
   TransferChoice;
 export type LsCommand = {
   readonly name: 'ls';
@@ -100,8 +110,8 @@ const transfer = {
 } as const;
 
 const optionsOf = {
-  get: { ...general, ...connection, ...transfer },
-  put: { ...general, ...connection, ...transfer },
+  get: { ...general, ...connection, ...transfer, 'trust-eof': { type: 'boolean' } },
+  put: { ...general, ...connection, ...transfer, 'in-place': { type: 'boolean' } },
   ls: { ...general, ...connection, json: { type: 'boolean' }, long: { type: 'boolean', short: 'l' } },
   run: { ...general, ...connection, json: { type: 'boolean' }, 'no-stdin': { type: 'boolean', short: 'n' } },
 } as const;
@@ -171,6 +181,7 @@ const commands: Readonly<Record<CommandName, (values: Values, positionals: reado
       name: 'get',
       remote: target,
       ...(local === undefined ? {} : { local }),
+      trustEof: values['trust-eof'] === true,
       ...transferChoice(values),
       connection: connectionChoice(values),
     };
@@ -185,7 +196,8 @@ const commands: Readonly<Record<CommandName, (values: Values, positionals: reado
     if (local === '-' && values['password-stdin']) {
       throw bad('- and --password-stdin both read standard input: give one');
     }
-    return { name: 'put', local, remote: target, ...transferChoice(values), connection: connectionChoice(values) };
+    const choice = { inPlace: values['in-place'] === true, ...transferChoice(values) };
+    return { name: 'put', local, remote: target, ...choice, connection: connectionChoice(values) };
   },
   ls(values, positionals) {
     const [remote] = expect('ls', '[user@]host:[path]', positionals, 1, 1) as [string];

@@ -76,7 +76,7 @@ async function passwordMethods(
   if (terminal === undefined) return [];
   const ask = (prompt: string, echo: boolean): Promise<string> => deadline.pausedFor(() => terminal.ask(prompt, echo));
   return [
-    library.password(() => ask(`${who}'s password: `, false)),
+    library.password(() => ask(`${who}'s password: `, false), { newPassword: (prompt) => newPassword(prompt, ask) }),
     library.keyboardInteractive(async ({ title, instruction, prompts }) => {
       for (const text of [title, instruction]) if (text !== '') process.stderr.write(bannerText(text));
       const answers: string[] = [];
@@ -84,6 +84,16 @@ async function passwordMethods(
       return answers;
     }),
   ];
+}
+
+/** Asks twice, since nobody sees what is typed. */
+async function newPassword(prompt: string, ask: (prompt: string, echo: boolean) => Promise<string>): Promise<string> {
+  process.stderr.write(bannerText(prompt));
+  for (;;) {
+    const first = await ask('New password: ', false);
+    if ((await ask('New password again: ', false)) === first) return first;
+    process.stderr.write('The two differ.\n');
+  }
 }
 
 function policyOf(library: Library, trust: TrustChoice): HostKeyPolicy {

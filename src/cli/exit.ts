@@ -6,6 +6,7 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError, type SshErrorCode } from '../errors.ts';
+import { commandWording } from './wording.ts';
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
@@ -45,7 +46,7 @@ const MAX_LINE = 4000; // characters: room for two lists of algorithms
 export function errorLine(error: unknown): string {
   if (!(error instanceof SshError))
     return `puressh: ${oneLine(error instanceof Error ? String(error.stack) : String(error))}`;
-  return `puressh: ${oneLine(error.message)} (${error.code})`;
+  return `puressh: ${oneLine(commandWording(error.message))} (${error.code})`;
 }
 
 /** A line on standard error that is no error, without its end. */

@@ -11,7 +11,9 @@ export async function get(command: GetCommand, signal: AbortSignal): Promise<num
   const path = remotePath(command.remote);
   const local = await localPath(command);
   const name = path.split('/').pop() || path;
-  await transfer(command, name, signal, (sftp, options) => sftp.get(path, local ?? outputStream(), options));
+  await transfer(command, name, signal, (sftp, options) =>
+    sftp.get(path, local ?? outputStream(), { ...options, trustEof: command.trustEof }),
+  );
   return 0;
 }
 

@@ -16,7 +16,8 @@ export async function put(command: PutCommand, signal: AbortSignal): Promise<num
   const name = local === '-' ? remotePath(remote) : basename(local);
   const intoDirectory = remote.path === '' || remote.path.endsWith('/');
   const path = intoDirectory ? inDirectory(remotePath(remote), name) : remotePath(remote);
-  const { warnings } = await transfer(command, name, signal, async (sftp, options) => {
+  const { warnings } = await transfer(command, name, signal, async (sftp, common) => {
+    const options = { ...common, atomic: !command.inPlace };
     if (local === '-') return sftp.put(process.stdin, path, options);
     return intoDirectory ? sftp.put(local, path, options) : putOrInto(sftp, local, path, name, options);
   });

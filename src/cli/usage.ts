@@ -20,7 +20,8 @@ const TRANSFER = `Transfer:
       --json                 print one JSON object about the transfer
   -q, --quiet                no progress line`;
 
-const EXIT = `Exit status: 0 done, 1 a file or the transfer failed, 2 wrong use, 255 no connection, or it broke; 128 + n after signal n.`;
+const EXIT = `Exit status: 0 every byte arrived; 1 a file or the transfer failed; 2 wrong use; 255 no connection, or it broke;
+128 + n ended by signal n.`;
 
 const OVERVIEW = `Usage: puressh <command> [options] [user@]host[:path] ...
 
@@ -37,6 +38,7 @@ Downloads a file. Without local it keeps its name; a local directory takes it un
 The file appears under its name when all of it is there.
 
 ${TRANSFER}
+      --trust-eof            take the end of the file for right where the server stated a larger size, as sysfs does
 
 ${CONNECTION}
 
@@ -45,8 +47,10 @@ ${EXIT}`;
 const PUT = `Usage: puressh put [options] local [user@]host:path
 
 Uploads a file; - is standard input. An empty path, or one that ends in /, takes it under its own name.
+The file appears under its name when all of it is there.
 
 ${TRANSFER}
+      --in-place             write into the remote file itself, for servers that cannot replace one in a single step
 
 ${CONNECTION}
 
@@ -66,7 +70,8 @@ ${EXIT}`;
 
 const RUN = `Usage: puressh run [options] [user@]host command ...
 
-Runs a command; its standard input, output and error are passed through. Everything after the host belongs to the command.
+Runs a command; its standard input, output and error are passed through. Everything after the host
+belongs to the command.
 
 Run:
   -n, --no-stdin             give the command an empty standard input

@@ -25,6 +25,7 @@ describe('parseCommand', () => {
       remote: { username: 'ada', host: 'host', path: '/big.log' },
       json: false,
       quiet: false,
+      trustEof: false,
       connection,
     });
   });
@@ -32,13 +33,14 @@ describe('parseCommand', () => {
   it('reads get with every option', () => {
     const line =
       'get -P 2222 -i one -i two -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
-      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q ada@[::1]:x y';
+      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q --trust-eof ada@[::1]:x y';
     assert.deepEqual(parse(line), {
       name: 'get',
       remote: { username: 'ada', host: '::1', path: 'x' },
       local: 'y',
       json: true,
       quiet: true,
+      trustEof: true,
       requests: 1,
       connection: {
         port: 2222,
@@ -67,6 +69,8 @@ describe('parseCommand', () => {
     const command = parse('put ./a:b host:dir/') as Command & { name: 'put' };
     assert.equal(command.local, './a:b');
     assert.deepEqual(command.remote, { host: 'host', path: 'dir/' });
+    assert.equal(command.inPlace, false);
+    assert.equal((parse('put --in-place x host:y') as typeof command).inPlace, true);
   });
 
   it('reads ls', () => {

@@ -1,0 +1,24 @@
+/** The library's errors give advice in terms of its API. Here the same advice becomes the options of the command. */
+
+const wordings: readonly (readonly [RegExp, string])[] = [
+  [/\bpin\('(SHA256:[A-Za-z0-9+/=]+)'\)/g, '--pin $1'],
+  [/\bpin\(\)/g, '--pin'],
+  [/\bacceptNew\(\)/g, '--accept-new'],
+  [/\bknownHosts\(\)/g, '--known-hosts'],
+  [/\bhave --accept-new remember the key/g, 'let --accept-new remember the key'],
+  [/\balgorithms\.kex\b/g, '--kex'],
+  [/\balgorithms\.hostKeys\b/g, '--host-key'],
+  [/\balgorithms\.ciphers\b/g, '--cipher'],
+  [/\balgorithms\.macs\b/g, '--mac'],
+  [/\batomic: false writes\b/g, '--in-place writes'],
+  [/\bgive auth another key or method that the server accepts/g, 'give another key with -i, or a password'],
+  [/\bset trustEof if that is right/g, 'give --trust-eof if that is right'],
+  [/\braise maxOutput, ignore \w+, or read it as a stream with exec\(\)/g, 'run it without --json'],
+  [/, or give password\(…, \{ newPassword \}\)/g, ', or at a terminal'],
+  [/ \((?:timeouts\.\w+|maxAuthFailures)\)/g, ''],
+];
+
+/** `message` with every option of the API named as the command names it. */
+export function commandWording(message: string): string {
+  return wordings.reduce((text, [pattern, words]) => text.replace(pattern, words), message);
+}
