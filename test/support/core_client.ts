@@ -12,7 +12,7 @@ import { defaultLimits } from '../../src/core/limits.ts';
 import { defaultRekeyLimits } from '../../src/core/rekey.ts';
 import { SshError } from '../../src/errors.ts';
 import { memoCrypto } from './memo_crypto.ts';
-import { seededRandom } from './random.ts';
+import { replayedRandom } from './replayed_random.ts';
 
 type Answer<T> = T | SshError | 'later';
 
@@ -43,7 +43,7 @@ export function clientConfig(changes: Partial<ConnectionConfig> = {}): Connectio
   return {
     role: 'client',
     crypto,
-    random: seededRandom('client'),
+    random: replayedRandom('client'),
     algorithms: chooseAlgorithms(crypto),
     software: 'puressh_0.1.0',
     rekey: defaultRekeyLimits,

@@ -7,7 +7,7 @@ import type { RandomSource } from '../../src/crypto/provider.ts';
 import type { SshError } from '../../src/errors.ts';
 import { type ClientScript, CoreClient, clientConfig } from './core_client.ts';
 import { type Chunking, chunkings, cut, drawBelow } from './feed.ts';
-import { seededRandom } from './random.ts';
+import { replayedRandom } from './replayed_random.ts';
 import { type PeerOptions, ScriptedPeer } from './scripted_peer.ts';
 
 export interface LinkOptions {
@@ -26,9 +26,9 @@ export class Link {
 
   constructor(chunking: Chunking, options: LinkOptions = {}) {
     this.chunking = chunking;
-    this.#random = seededRandom('line');
+    this.#random = replayedRandom('line');
     this.client = new CoreClient(clientConfig(options.client), options.script);
-    this.peer = new ScriptedPeer({ random: seededRandom('peer'), ...options.peer });
+    this.peer = new ScriptedPeer({ random: replayedRandom('peer'), ...options.peer });
     this.peer.pump = () => this.pump();
   }
 
