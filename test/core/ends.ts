@@ -17,8 +17,9 @@ import type { MaybePromise } from '../../src/crypto/provider.ts';
 import { SshError } from '../../src/errors.ts';
 import { parsePrivateKey, signerOf } from '../../src/keys/private_key.ts';
 import type { Signer } from '../../src/keys/signature.ts';
+import { memoCrypto } from '../support/memo_crypto.ts';
 import { seededRandom } from '../support/random.ts';
-import { crypto, vectors } from './tools.ts';
+import { vectors } from './tools.ts';
 
 const files = vectors<{ rows: { name: string; openssh?: string; pkcs8?: string }[] }>('keys/private_keys.json').rows;
 
@@ -27,7 +28,7 @@ export function signer(name: string): Signer {
   const row = files.find((each) => each.name === name);
   const file = row?.openssh ?? row?.pkcs8;
   assert.ok(file !== undefined, `no key ${name}`);
-  return signerOf(crypto, parsePrivateKey(file, crypto));
+  return signerOf(memoCrypto, parsePrivateKey(file, memoCrypto));
 }
 
 export interface EndOptions extends Partial<Omit<TransportConfig, 'role' | 'algorithms'>> {
@@ -64,7 +65,7 @@ export class End {
 
   constructor(role: Role, options: EndOptions = {}) {
     const { trusts = true, algorithms = {}, ...rest } = options;
-    const provider = rest.crypto ?? crypto;
+    const provider = rest.crypto ?? memoCrypto;
     const config: TransportConfig = {
       crypto: provider,
       random: seededRandom(role),
