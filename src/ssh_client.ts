@@ -4,6 +4,7 @@ import { concat } from './bytes/bytes.ts';
 import { printable } from './bytes/text.ts';
 import { Client } from './client/client.ts';
 import type { Link } from './client/link.ts';
+import type { ExitStatus } from './client/session_channel.ts';
 import { SshError } from './errors.ts';
 import type { LocalFiles } from './io/local_files.ts';
 import { SftpClient, type SftpClientOptions } from './sftp/client.ts';
@@ -33,17 +34,26 @@ export class SshClient extends Client {
     const stderr = (data: Uint8Array): void => {
       if (said.length < QUOTED_STDERR) said = concat(said, data.subarray(0, QUOTED_STDERR - said.length));
     };
-    const { pipe, started } = await this.openSubsystemPipe('sftp', { signal, stderr });
-    try {
-      return await SftpClient.open(pipe, { localFiles: this.#files, ...options });
-    } catch (error) {
-      await started.catch((refusal: SshError) => {
-        if (refusal.code === 'request-failed') throw unavailable(refusal.message, refusal);
+    const { pipe, started, exit } = await this.openSubsystemPipe('sftp', { signal, stderr });
+    const refused = new Promise<never>((_, reject) => {
+      started.catch((refusal: SshError) => {
+        if (refusal.code === 'request-failed') reject(unavailable(refusal.message, refusal));
       });
-      if (!(error instanceof SshError) || error.code !== 'sftp-unavailable' || said.length === 0) throw error;
-      throw unavailable(`${error.message}; stderr says: "${printable(said, QUOTED_STDERR).trim()}"`, error);
+    });
+    try {
+      return await Promise.race([SftpClient.open(pipe, { localFiles: this.#files, ...options }), refused]);
+    } catch (error) {
+      if (!(error instanceof SshError) || error.code !== 'sftp-unavailable' || error.cause !== undefined) throw error;
+      throw unavailable(`${error.message}${remains(exit(), printable(said, QUOTED_STDERR).trim())}`, error);
     }
   }
+}
+
+/** What the program that should have been an SFTP server left behind. */
+function remains({ code, signal }: ExitStatus, said: string): string {
+  const quote = said === '' ? '' : `; stderr says: "${said}"`;
+  if (code !== undefined) return `; its program ended with code ${code}${quote}`;
+  return signal === undefined ? quote : `; its program was ended by ${signal}${quote}`;
 }
 
 function unavailable(message: string, cause: SshError): SshError {

@@ -2,11 +2,11 @@
 
 import type { Negotiated } from '../core/events.ts';
 import type { SshError } from '../errors.ts';
-import type { BytePipe } from '../io/pipe.ts';
+import type { ChannelPipe } from '../io/channel_pipe.ts';
 import type { ConnectionInfo, Link } from './link.ts';
 import { type RunOptions, type RunResult, run } from './run.ts';
 import { Session, type SessionOptions } from './session.ts';
-import { SessionChannel } from './session_channel.ts';
+import { type ExitStatus, SessionChannel } from './session_channel.ts';
 
 /** How to start a subsystem as a pipe. */
 export interface SubsystemPipeOptions {
@@ -18,9 +18,11 @@ export interface SubsystemPipeOptions {
 
 /** A subsystem that is being started. */
 export interface SubsystemPipe {
-  readonly pipe: BytePipe;
+  readonly pipe: ChannelPipe;
   /** Resolves when the server has started it. */
   readonly started: Promise<void>;
+  /** How its program ended, as far as the server has told by now. */
+  exit(): ExitStatus;
 }
 
 export class Client {
@@ -82,7 +84,7 @@ export class Client {
   /**
    * Starts a subsystem as a byte pipe. It resolves once the channel is open and does not wait for the server's answer: what
    * is written meanwhile leaves together with the request. If the server refuses, `started` rejects with `request-failed`
-   * and the pipe closes.
+   * and the pipe is closed.
    */
   protected async openSubsystemPipe(name: string, options: SubsystemPipeOptions): Promise<SubsystemPipe> {
     const channel = await SessionChannel.open(this.#link, {
@@ -95,7 +97,7 @@ export class Client {
     const { pipe } = channel;
     const started = channel.start({ request: 'subsystem', name });
     started.catch((error: SshError) => pipe.close(error));
-    return { pipe, started };
+    return { pipe, started, exit: () => channel.exit };
   }
 
   async #session(start: (session: Session) => Promise<void>, options?: SessionOptions): Promise<Session> {

@@ -28,6 +28,8 @@ export interface ConnectionInfo {
   readonly greeting: readonly string[];
   /** What the last key exchange settled. */
   readonly algorithms: Negotiated;
+  /** How many key exchanges have ended, the first one included. */
+  readonly keyExchanges: number;
   /** Whether strict key exchange (OpenSSH PROTOCOL §1.9) protects the handshake. */
   readonly strictKex: boolean;
   readonly hostKey: { readonly keyType: string; readonly fingerprint: string; readonly blob: Uint8Array };
@@ -58,6 +60,7 @@ export class Link implements DriverOwner {
   #resolveClosed: (cause: SshError | undefined) => void = () => {};
   #ready: Waiting<void> | undefined;
   #rekeying: Waiting<Negotiated>[] = [];
+  #keyExchanges = 0;
   #greeting: readonly string[] = [];
   #authMethods: readonly string[] = [];
 
@@ -119,6 +122,7 @@ export class Link implements DriverOwner {
       identification: connection.peerIdentification ?? '',
       greeting: this.#greeting,
       algorithms: connection.negotiated as Negotiated,
+      keyExchanges: this.#keyExchanges,
       strictKex: connection.strict,
       hostKey: { keyType: keyTypeOf(blob), fingerprint: fingerprint(this.#crypto, blob), blob },
       authMethods: this.#authMethods,
@@ -156,6 +160,7 @@ export class Link implements DriverOwner {
         this.#greeting = event.greeting;
         return;
       case 'keys':
+        this.#keyExchanges++;
         if (event.first) return;
         for (const waiting of this.#rekeying) waiting.resolve(event.negotiated);
         this.#rekeying = [];

@@ -47,40 +47,34 @@ const INPUT_STEP = 256 * 1024;
  * `request-failed` when the server refuses, `aborted`, or with what ended the channel or the connection.
  */
 export async function run(link: Link, command: string, options: RunOptions = {}): Promise<RunResult> {
-  const output = new Output(options);
   const { signal, env = {} } = options;
+  const output = new Output(options);
   const session = await SessionChannel.open(link, {
     signal,
     stderr: (data, channel) => output.take(channel, 'stderr', data),
   });
   const { pipe } = session;
   const stdin = new ByteSink(pipe);
-  const closed = new Promise<void>((resolve, reject) => {
-    pipe.open({
-      data: (data) => output.take(pipe, 'stdout', data),
-      end: () => {},
-      drain: () => stdin.drain(),
-      closed: (cause) => {
-        stdin.fail(cause ?? new SshError('channel-closed', 'The command has ended'));
-        if (cause === undefined) resolve();
-        else reject(cause);
-      },
-    });
+  for (const [name, value] of Object.entries(env)) session.env(name, value);
+  const started = session.start({ request: 'exec', command });
+  started.catch((error) => output.fail(pipe, error));
+  feed(stdin.stream, options.stdin).catch((error) => output.fail(pipe, toSshError(error, 'bad-argument')));
+  const end = (error: SshError): void => {
+    session.signal('TERM');
+    output.fail(pipe, error);
+  };
+  const forget = signal === undefined ? () => {} : onAbort(signal, end);
+  pipe.open({
+    data: (data) => output.take(pipe, 'stdout', data),
+    end: () => {},
+    drain: () => stdin.drain(),
+    closed: (cause) => {
+      stdin.fail(cause ?? new SshError('channel-closed', 'The command has ended'));
+      output.closed(cause);
+    },
   });
-  const fail = (error: unknown): void => pipe.close(toSshError(error, 'bad-argument'));
-  const forget =
-    signal === undefined
-      ? () => {}
-      : onAbort(signal, (error) => {
-          session.signal('TERM');
-          pipe.close(error);
-        });
   try {
-    for (const [name, value] of Object.entries(env)) session.env(name, value);
-    const started = session.start({ request: 'exec', command });
-    started.catch(fail);
-    feed(stdin.stream, options.stdin).catch(fail);
-    await closed;
+    await output.complete;
     await started;
   } finally {
     forget();
@@ -88,16 +82,25 @@ export async function run(link: Link, command: string, options: RunOptions = {})
   return { ...output.result(), ...session.exit };
 }
 
-/** What is kept of both streams. */
+/** What a command prints, and whether that is all of it. */
 class Output {
+  /** Resolves when the channel has closed in good order; rejects with the first failure, and does not wait for the server. */
+  readonly complete: Promise<void>;
   readonly #kept: { readonly stdout: Uint8Array[]; readonly stderr: Uint8Array[] } = { stdout: [], stderr: [] };
   readonly #options: RunOptions;
   readonly #max: number;
   #size = 0;
+  #resolve: () => void = () => {};
+  #reject: (error: SshError) => void = () => {};
 
   constructor(options: RunOptions) {
     this.#options = options;
     this.#max = options.maxOutput ?? DEFAULT_MAX_OUTPUT;
+    this.complete = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.complete.catch(() => {});
   }
 
   take(channel: ChannelPipe, stream: 'stdout' | 'stderr', data: Uint8Array): void {
@@ -106,10 +109,20 @@ class Output {
     this.#size += data.length;
     if (this.#size > this.#max) {
       const hint = `raise maxOutput, ignore ${stream}, or read it as a stream with exec()`;
-      channel.close(new SshError('limit', `The command printed more than ${this.#max} bytes: ${hint}`));
+      this.fail(channel, new SshError('limit', `The command printed more than ${this.#max} bytes: ${hint}`));
       return;
     }
     this.#kept[stream].push(data.slice());
+  }
+
+  closed(cause: SshError | undefined): void {
+    if (cause === undefined) this.#resolve();
+    else this.#reject(cause);
+  }
+
+  fail(channel: ChannelPipe, error: SshError): void {
+    this.#reject(error);
+    channel.close(error);
   }
 
   result(): { readonly stdout: Uint8Array; readonly stderr: Uint8Array } {

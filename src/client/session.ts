@@ -9,7 +9,7 @@ import { ByteSink } from '../io/byte_sink.ts';
 import { ByteSource } from '../io/byte_source.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
 import type { Link } from './link.ts';
-import { type ExitStatus, SessionChannel } from './session_channel.ts';
+import { type ExitStatus, SessionChannel, type StartRequest } from './session_channel.ts';
 
 /** Bytes of stderr that are kept for a program whose stderr nobody reads. */
 export const KEPT_STDERR: number = 1024 * 1024;
@@ -41,6 +41,8 @@ export class Session {
    */
   readonly exit: Promise<ExitStatus>;
   readonly #channel: SessionChannel;
+  readonly #fail: (error: SshError) => void;
+  #started = false;
 
   private constructor(channel: SessionChannel, stderr: ByteSource) {
     const { pipe } = channel;
@@ -50,26 +52,35 @@ export class Session {
     this.stdin = stdin.stream;
     this.stdout = stdout.stream;
     this.stderr = stderr.stream;
+    let settle: { readonly resolve: (exit: ExitStatus) => void; readonly reject: (error: SshError) => void };
     this.exit = new Promise((resolve, reject) => {
-      pipe.open({
-        data: (data) => stdout.push(data),
-        end: () => {
-          stdout.end();
-          stderr.end();
-        },
-        drain: () => stdin.drain(),
-        closed: (cause) => {
-          stdin.fail(cause ?? new SshError('channel-closed', 'The program has ended'));
-          for (const source of [stdout, stderr]) {
-            if (cause === undefined) source.end();
-            else source.fail(cause);
-          }
-          if (cause === undefined) resolve(channel.exit);
-          else reject(cause);
-        },
-      });
+      settle = { resolve, reject };
     });
     this.exit.catch(() => {});
+    this.#fail = (error) => {
+      stdin.fail(error);
+      stdout.fail(error);
+      stderr.fail(error);
+      settle.reject(error);
+    };
+    const end = (): void => {
+      stdout.end();
+      stderr.end();
+    };
+    pipe.open({
+      data: (data) => stdout.push(data),
+      end,
+      drain: () => stdin.drain(),
+      closed: (cause) => {
+        if (cause !== undefined) {
+          this.#fail(cause);
+          return;
+        }
+        stdin.fail(new SshError('channel-closed', 'The program has ended'));
+        end();
+        settle.resolve(channel.exit);
+      },
+    });
   }
 
   /** Opens a session on which nothing runs yet. */
@@ -89,7 +100,7 @@ export class Session {
     if (signal !== undefined) {
       const forget = onAbort(signal, (error) => {
         session.signal('TERM');
-        channel.pipe.close(error);
+        session.#close(error);
       });
       session.exit.then(forget, forget);
     }
@@ -103,17 +114,17 @@ export class Session {
 
   /** Runs a command. One program a session; rejects with `request-failed` when the server refuses. */
   exec(command: string): Promise<void> {
-    return this.#channel.start({ request: 'exec', command });
+    return this.#start({ request: 'exec', command });
   }
 
   /** Starts the user's shell. */
   shell(): Promise<void> {
-    return this.#channel.start({ request: 'shell' });
+    return this.#start({ request: 'shell' });
   }
 
   /** Starts a subsystem, such as `netconf`. */
   subsystem(name: string): Promise<void> {
-    return this.#channel.start({ request: 'subsystem', name });
+    return this.#start({ request: 'subsystem', name });
   }
 
   /** Sends the program a signal, named without `SIG`, such as `INT`; many servers ignore it. */
@@ -121,13 +132,27 @@ export class Session {
     this.#channel.signal(name);
   }
 
-  /** Closes the channel, whatever the program does. Resolves once the server has closed it too, or has had its time. */
+  /**
+   * Closes the channel; what is pending fails with `channel-closed`. Resolves when the server has closed it too. Where a
+   * program still runs it resolves at once, since servers then keep the channel until it has ended: `signal` may end it.
+   */
   async close(): Promise<void> {
-    this.#channel.pipe.close(new SshError('channel-closed', 'This side closed the session'));
-    await this.#channel.pipe.freed;
+    this.#close(new SshError('channel-closed', 'This side closed the session'));
+    const { code, signal } = this.#channel.exit;
+    if (!this.#started || code !== undefined || signal !== undefined) await this.#channel.pipe.freed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  async #start(request: StartRequest): Promise<void> {
+    await this.#channel.start(request);
+    this.#started = true;
+  }
+
+  #close(error: SshError): void {
+    this.#fail(error);
+    this.#channel.pipe.close(error);
   }
 }

@@ -39,8 +39,9 @@ export class ByteSink {
     this.#waiting = undefined;
   }
 
-  /** Fails the stream, and a write that waits; nothing happens to a stream that was closed. */
+  /** Fails the stream, and a write that waits; nothing happens to a stream that was closed or has failed. */
   fail(error: SshError): void {
+    if (this.#failed !== undefined) return;
     this.#failed = error;
     this.#waiting?.reject(error);
     this.#waiting = undefined;

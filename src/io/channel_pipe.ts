@@ -35,7 +35,7 @@ interface Waiting<T> {
 export class ChannelPipe implements BytePipe {
   /** Bytes that the peer may have on the way to us. */
   readonly receiveWindow: number;
-  /** Resolves once the channel's number is free again, or the connection is gone. Never rejects. */
+  /** Resolves when `closed` has been or would be told. Never rejects. */
   readonly freed: Promise<void>;
   readonly #driver: Driver;
   readonly #extras: ChannelExtras;
@@ -46,7 +46,8 @@ export class ChannelPipe implements BytePipe {
   #sink: PipeSink | undefined;
   /** What came before there was a sink. */
   #early: ((sink: PipeSink) => void)[] = [];
-  /** `closing`: we closed, and the sink knows or is about to; `closed`: nothing can come or go. */
+  #closeCause: SshError | undefined;
+  /** `closing`: we closed, and the peer has not yet. */
   #state: 'opening' | 'open' | 'closing' | 'closed' = 'opening';
 
   private constructor(driver: Driver, receiveWindow: number, extras: ChannelExtras) {
@@ -109,13 +110,16 @@ export class ChannelPipe implements BytePipe {
     this.#driver.wake();
   }
 
-  /** CLOSE: after what was written if `end` came before it, at once otherwise. */
+  /**
+   * CLOSE: after what was written if `end` came before it, at once otherwise. `closed` follows when the peer has closed too,
+   * which OpenSSH does only when the program on the channel has ended, or has had its time (`timeouts.channelClose`).
+   */
   close(cause?: SshError): void {
     if (this.#state === 'closing' || this.#state === 'closed') return;
     if (this.#state === 'open') this.#sendClose();
     this.#state = 'closing';
+    this.#closeCause = cause;
     this.#failPending(cause ?? new SshError('channel-closed', 'This side closed the channel'));
-    queueMicrotask(() => this.#tell((sink) => sink.closed(cause)));
   }
 
   /** Sends a request that wants a reply; resolves with whether it succeeded, rejects when the channel ends before. */
@@ -210,12 +214,9 @@ export class ChannelPipe implements BytePipe {
 
   /** The terminal state; `cause` is `undefined` when both sides closed in good order. */
   #finish(cause: SshError | undefined): void {
-    const told = this.#state === 'closing';
     this.#state = 'closed';
-    if (!told) {
-      this.#failPending(cause ?? new SshError('channel-closed', 'The peer closed the channel', { fault: 'peer' }));
-      this.#tell((sink) => sink.closed(cause));
-    }
+    this.#failPending(cause ?? new SshError('channel-closed', 'The peer closed the channel', { fault: 'peer' }));
+    this.#tell((sink) => sink.closed(this.#closeCause ?? cause));
     this.#resolveFreed();
   }
 
