@@ -12,7 +12,15 @@ export * from './index.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
 
-const runtime: Runtime = { crypto: { auto: nodeProvider(), pure: pureProvider }, files: nodeFiles };
+const runtime: Runtime = {
+  crypto: {
+    get auto() {
+      return nodeProvider(); // the self tests cost milliseconds, so not before somebody connects
+    },
+    pure: pureProvider,
+  },
+  files: nodeFiles,
+};
 
 /** Connects to `host` at `port` and logs in. Rejects with an `SshError`: see its codes. */
 export function connect(options: ClientOptions): Promise<SshClient> {

@@ -12,7 +12,15 @@ export * from './index.ts';
 export { denoFiles as localFiles } from './transports/deno_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
 
-const runtime: Runtime = { crypto: { auto: nodeProvider(), pure: pureProvider }, files: denoFiles };
+const runtime: Runtime = {
+  crypto: {
+    get auto() {
+      return nodeProvider(); // the self tests cost milliseconds, so not before somebody connects
+    },
+    pure: pureProvider,
+  },
+  files: denoFiles,
+};
 
 /** Connects to `host` at `port` and logs in. Rejects with an `SshError`: see its codes. */
 export function connect(options: ClientOptions): Promise<SshClient> {
