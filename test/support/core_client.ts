@@ -63,6 +63,8 @@ export class CoreClient {
   /** Questions that were left open. */
   readonly questions: EventOf<'question'>[] = [];
   now = 1000;
+  /** What was thrown, by the connection or by a check here. Nothing may be: a script may fail for other reasons. */
+  readonly thrown: unknown[] = [];
   readonly #script: ClientScript;
   readonly #attempts: AuthAttempt[];
   #closed = 0;
@@ -76,20 +78,16 @@ export class CoreClient {
   }
 
   receive(bytes: Uint8Array): void {
-    this.connection.receive(bytes);
-    this.settle();
+    this.#step(() => this.connection.receive(bytes));
   }
 
   /** What the client wants to send now. */
   takeOutput(budget = 262144): Uint8Array[] {
-    const output = this.connection.takeOutput(budget);
-    this.settle();
-    return output;
+    return this.#step(() => this.connection.takeOutput(budget));
   }
 
   endOfInput(cause?: SshError): void {
-    this.connection.endOfInput(cause);
-    this.settle();
+    this.#step(() => this.connection.endOfInput(cause));
   }
 
   /** Drains events and looks at the timer, as the driving contract asks after every call. */
@@ -163,6 +161,18 @@ export class CoreClient {
       this.channels.set(id, log);
     }
     return log;
+  }
+
+  /** One call and what the contract asks for after it. */
+  #step<T>(call: () => T): T {
+    try {
+      const result = call();
+      this.settle();
+      return result;
+    } catch (error) {
+      this.thrown.push(error);
+      throw error;
+    }
   }
 
   #handle(event: Event): void {
