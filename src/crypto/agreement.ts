@@ -3,7 +3,7 @@
  * mathematics: `pure/` and `native/` bring it.
  */
 
-import { isAllZero, wipe } from '../bytes/secret.ts';
+import { wipe } from '../bytes/secret.ts';
 import type { Agreement, AgreementSecret, RandomSource } from './provider.ts';
 import { expectLength, refused } from './refuse.ts';
 
@@ -28,15 +28,11 @@ function checkedShared(group: DiffieHellman, secret: AgreementSecret, publicValu
   if (publicValue.length !== group.publicSize) {
     throw refused(`${group.name} public value of ${publicValue.length} bytes: it must have ${group.publicSize}`);
   }
-  let shared: Uint8Array;
   try {
-    shared = group.shared(secret, publicValue);
+    return group.shared(secret, publicValue);
   } catch (cause) {
     throw refused(`${group.name} public value is not a usable point of the curve`, 'peer', cause);
   }
-  // RFC 7748 §6.1 and RFC 8731 §3: a point of small order makes a secret that everyone knows.
-  if (isAllZero(shared)) throw refused(`${group.name} public value leads to an all-zero shared secret`);
-  return shared;
 }
 
 /** Key agreement over `group`, as a key encapsulation. */

@@ -84,7 +84,7 @@ export type AgreementSecret = Uint8Array;
 /**
  * A key agreement, seen as a key encapsulation so that Diffie-Hellman and post-quantum methods look alike. Public values
  * have the encoding that SSH sends (RFC 7748 §5 bytes; uncompressed points of SEC 1 §2.3.3); shared secrets keep their
- * full width. Bad lengths, points off the curve and all-zero secrets throw `crypto`.
+ * full width. Bad lengths, points off the curve and all-zero X25519 secrets throw `crypto`.
  */
 export interface Agreement {
   /** The initiator's pair. */

@@ -1,8 +1,10 @@
-/** X25519 (RFC 7748), by noble. Points of small order are refused before the ladder runs. */
+/** X25519 (RFC 7748), by noble, which refuses points of small order before its ladder runs. */
 
 import { x25519 as noble } from '@noble/curves/ed25519.js';
+import { isAllZero } from '../../bytes/secret.ts';
 import { agreement, type GroupOperations } from '../agreement.ts';
 import type { Agreement } from '../provider.ts';
+import { refused } from '../refuse.ts';
 
 const SIZE = 32;
 
@@ -14,7 +16,13 @@ export function x25519Over(by: GroupOperations): Agreement {
     publicSize: SIZE,
     newSecret: (random) => random(SIZE), // any 32 bytes: RFC 7748 §5 clamps them in use
     publicValue: by.publicValue,
-    shared: by.shared,
+    shared(secret, publicValue) {
+      const shared = by.shared(secret, publicValue);
+      // RFC 7748 §6.1, RFC 8731 §3: a point of small order makes a secret that everyone knows. The NIST curves have no
+      // such point, and one good point of each has an x coordinate of zero.
+      if (isAllZero(shared)) throw refused('All-zero X25519 shared secret');
+      return shared;
+    },
   });
 }
 
