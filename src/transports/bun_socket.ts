@@ -92,13 +92,14 @@ class BunSocketPipe implements BytePipe {
     data: (_, bytes) => this.#received(bytes),
     drain: () => this.#flush(),
     end: () => {
-      this.#readEnded = true;
-      this.#tell((sink) => sink.end());
+      this.#endRead();
       this.#finishIfEnded();
     },
     error: (_, error) => this.#finish(connectionLost(error)),
     close: (_, error) => {
-      const good = error === undefined && this.#readEnded && this.#writeEnded;
+      // once our half has ended, the end of the other comes as this alone
+      const good = error === undefined && this.#writeEnded;
+      if (good) this.#endRead();
       this.#finish(good ? undefined : connectionLost(error ?? new Error('the connection was closed')));
     },
   };
@@ -140,9 +141,8 @@ class BunSocketPipe implements BytePipe {
 
   close(cause?: SshError): void {
     if (this.#closed) return;
-    this.#closed = true;
+    this.#finish(cause);
     this.#socket?.terminate();
-    queueMicrotask(() => this.#tell((sink) => sink.closed(cause)));
   }
 
   #received(bytes: Uint8Array): void {
@@ -188,15 +188,21 @@ class BunSocketPipe implements BytePipe {
 
   #finishIfEnded(): void {
     if (this.#closed || !this.#readEnded || !this.#writeEnded) return;
+    this.#finish(undefined);
     this.#socket?.end();
-    this.#closed = true;
-    queueMicrotask(() => this.#tell((sink) => sink.closed(undefined)));
   }
 
+  #endRead(): void {
+    if (this.#readEnded || this.#closed) return;
+    this.#readEnded = true;
+    queueMicrotask(() => this.#tell((sink) => sink.end()));
+  }
+
+  /** Bun may call back from inside a call that the sink's owner made, so the sink hears of it later. */
   #finish(cause: SshError | undefined): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#tell((sink) => sink.closed(cause));
+    queueMicrotask(() => this.#tell((sink) => sink.closed(cause)));
   }
 
   #tell(notice: (sink: PipeSink) => void): void {
