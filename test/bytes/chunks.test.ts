@@ -138,7 +138,7 @@ describe('ChunkQueue', () => {
     // Eight times the bytes: 8 times the time when linear, 64 times when quadratic. The best of three, as others compute too.
     const milliseconds = (count: number): number => Math.min(...[0, 1, 2].map(() => drain(count)));
     const few = milliseconds(20_000);
-    assert.ok(milliseconds(160_000) < 24 * few + 20, 'work grows faster than the bytes');
+    assert.ok(milliseconds(160_000) < 24 * few + 300, 'work grows faster than the bytes');
   });
 });
 
