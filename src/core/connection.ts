@@ -199,11 +199,11 @@ export class Connection {
   /** Bytes to send, sealed now, about `budget` of them; call it only when the pipe has room. May cause events. */
   takeOutput(budget: number): Uint8Array[] {
     let output: Uint8Array[] = [];
-    const take = (): void => {
+    try {
       output = this.#transport.takeOutput(budget);
-    };
-    if (this.closed) take();
-    else this.#guard(take);
+    } catch (error) {
+      this.#terminate(asFailure(error, this.#transport.phase));
+    }
     if (!this.closed) this.#process();
     return output;
   }
