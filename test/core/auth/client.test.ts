@@ -2,98 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { concat } from '../../../src/bytes/bytes.ts';
 import { fromHex, hex, utf8 } from '../../../src/bytes/text.ts';
-import { ClientAuth, signatureAlgorithmFor } from '../../../src/core/auth/client.ts';
-import type { AuthAttempt, Event, Question } from '../../../src/core/events.ts';
-import { defaultLimits, type Limits } from '../../../src/core/limits.ts';
-import type { MaybePromise } from '../../../src/crypto/provider.ts';
+import { signatureAlgorithmFor } from '../../../src/core/auth/client.ts';
+import type { AuthAttempt } from '../../../src/core/events.ts';
 import type { Signer } from '../../../src/keys/signature.ts';
-import { pattern, thrown } from '../tools.ts';
+import { thrown } from '../tools.ts';
 
-const sessionId = pattern(32, 100);
-
-/** `string` of RFC 4251 §5, as hex. */
-function string(value: string | Uint8Array): string {
-  const bytes = typeof value === 'string' ? utf8(value) : value;
-  return bytes.length.toString(16).padStart(8, '0') + hex(bytes);
-}
-
-/** USERAUTH_REQUEST up to the method, as hex: RFC 4252 §5. */
-const request = (method: string): string => `32${string('ada')}${string('ssh-connection')}${string(method)}`;
-const SERVICE_ACCEPT = `06${string('ssh-userauth')}`;
-const SUCCESS = '34';
-const failure = (methods: string, partial: boolean): string => `33${string(methods)}${partial ? '01' : '00'}`;
-
-interface Asked {
-  readonly question: Question;
-  readonly hold: boolean;
-  readonly answered: (value: never) => void;
-}
-
-/** An authentication with a fake rest of the core. */
-class Desk {
-  readonly auth: ClientAuth;
-  readonly sent: string[] = [];
-  readonly events: Event[] = [];
-  readonly asked: Asked[] = [];
-  /** What waits for promises. */
-  readonly settling: { readonly value: Promise<unknown>; readonly next: (value: unknown) => void }[] = [];
-
-  constructor(limits: Partial<Limits> = {}) {
-    this.auth = new ClientAuth(
-      'ada',
-      { ...defaultLimits, ...limits },
-      {
-        send: (payload) => void this.sent.push(hex(payload)),
-        emit: (event) => void this.events.push(event),
-        ask: (question, hold, answered) => void this.asked.push({ question, hold, answered }),
-        settle: <T>(value: MaybePromise<T>, next: (value: T) => void) => {
-          if (value instanceof Promise) this.settling.push({ value, next: next as (value: unknown) => void });
-          else next(value);
-        },
-      },
-    );
-    this.auth.start(sessionId);
-  }
-
-  receive(payload: string): void {
-    this.auth.receive(fromHex(payload));
-  }
-
-  /** What was sent since the last call. */
-  takeSent(): string[] {
-    return this.sent.splice(0);
-  }
-
-  /** The only open question. */
-  question(): Question {
-    assert.equal(this.asked.length, 1, 'one question is open');
-    return (this.asked[0] as Asked).question;
-  }
-
-  answer(value: unknown): void {
-    const asked = this.asked.shift();
-    assert.ok(asked !== undefined, 'a question is open');
-    asked.answered(value as never);
-  }
-
-  /** Answers with an attempt; gives what was sent. */
-  attempt(attempt: AuthAttempt): string[] {
-    this.answer(attempt);
-    return this.takeSent();
-  }
-}
-
-/** A desk that asks for the first credentials. */
-function deciding(limits: Partial<Limits> = {}): Desk {
-  const desk = new Desk(limits);
-  desk.receive(SERVICE_ACCEPT);
-  desk.takeSent();
-  return desk;
-}
-
-const password: AuthAttempt = { method: 'password', password: 'gr\u00fcn' };
-const keyboard: AuthAttempt = { method: 'keyboard-interactive' };
-const none: AuthAttempt = { method: 'none' };
+import {
+  Desk,
+  deciding,
+  failure,
+  keyboard,
+  none,
+  password,
+  request,
+  SERVICE_ACCEPT,
+  SUCCESS,
+  sessionId,
+  string,
+} from './desk.ts';
 
 /** Signs by showing what it was given. */
 function signerOf(algorithms: readonly string[], signed: string[] = []): Signer {
@@ -263,99 +189,6 @@ describe('ClientAuth, attempting,', () => {
       desk.attempt(none);
       thrown('decode', () => desk.auth.receive(concat(whole, Uint8Array.of(0))));
     }
-  });
-});
-
-describe('ClientAuth, with keyboard-interactive,', () => {
-  const info = (title: string, instruction: string, ...prompts: readonly (readonly [string, boolean])[]): string =>
-    `3c${string(title)}${string(instruction)}${string('')}${prompts.length.toString(16).padStart(8, '0')}` +
-    prompts.map(([text, echo]) => `${string(text)}${echo ? '01' : '00'}`).join('');
-
-  function asked(limits: Partial<Limits> = {}): Desk {
-    const desk = deciding(limits);
-    desk.attempt(keyboard);
-    return desk;
-  }
-
-  it('answers a round without prompts by itself (RFC 4256 §3.2)', () => {
-    const desk = asked();
-    desk.receive(info('', ''));
-    assert.deepEqual([desk.takeSent(), desk.asked.length], [['3d00000000'], 0]);
-    desk.receive(SUCCESS);
-    assert.deepEqual(desk.events, [{ type: 'authenticated', methods: ['keyboard-interactive'] }]);
-  });
-
-  it('asks what the server asks, sanitised, and sends the answers in order', () => {
-    const desk = asked();
-    desk.receive(info('T\x07', 'one\ntwo', ['Password: ', false], ['C\x1bode: ', true]));
-    assert.deepEqual(desk.question(), {
-      kind: 'prompts',
-      title: 'T\\x07',
-      instruction: 'one\ntwo',
-      prompts: [
-        { text: 'Password: ', echo: false },
-        { text: 'C\\x1bode: ', echo: true },
-      ],
-    });
-    desk.answer(['secr\u00e9t', '']);
-    assert.deepEqual(desk.takeSent(), [`3d00000002${string('secr\u00e9t')}${string('')}`]);
-  });
-
-  it('goes through several rounds', () => {
-    const desk = asked();
-    for (const text of ['first', 'second', 'third']) {
-      desk.receive(info('', '', [text, true]));
-      desk.answer([text]);
-      assert.deepEqual(desk.takeSent(), [`3d00000001${string(text)}`]);
-      desk.receive(info('', ''));
-      assert.deepEqual(desk.takeSent(), ['3d00000000']);
-    }
-    desk.receive(failure('password', false));
-    const question = desk.question();
-    assert.ok(question.kind === 'credentials');
-    assert.deepEqual(question.failed, keyboard);
-  });
-
-  it('wants as many answers as there are prompts', () => {
-    for (const answers of [[], ['a'], ['a', 'b', 'c']]) {
-      const desk = asked();
-      desk.receive(info('', '', ['x', true], ['y', true]));
-      const error = thrown('bad-argument', () => desk.answer(answers));
-      assert.equal(error.message, `2 prompts need 2 responses, not ${answers.length}`);
-      assert.deepEqual(desk.takeSent(), []);
-    }
-  });
-
-  it('takes 100 prompts and no more, whatever follows', () => {
-    const prompts = (count: number): [string, boolean][] => Array.from({ length: count }, () => ['p', true]);
-    const desk = asked();
-    desk.receive(info('', '', ...prompts(100)));
-    const question = desk.question();
-    assert.ok(question.kind === 'prompts' && question.prompts.length === 100);
-    const error = thrown('protocol', () => asked().receive(info('', '', ...prompts(101))));
-    assert.equal(error.message, 'The server asks 101 questions at once; 100 are allowed');
-    thrown('protocol', () => asked().receive(`3c${string('')}${string('')}${string('')}ffffffff`));
-  });
-
-  it('refuses requests that are cut off or too long', () => {
-    const whole = fromHex(info('a', 'b', ['c', true], ['d', false]));
-    for (let length = 1; length < whole.length; length++) {
-      thrown('decode', () => asked().auth.receive(whole.subarray(0, length)));
-    }
-    thrown('decode', () => asked().auth.receive(concat(whole, Uint8Array.of(0))));
-  });
-});
-
-describe('ClientAuth, when the password has expired,', () => {
-  it('asks for a new one and sends both (RFC 4252 §8)', () => {
-    const desk = deciding();
-    desk.attempt(password);
-    desk.receive(`3c${string('Too old\x1b')}${string('en')}`);
-    assert.deepEqual(desk.question(), { kind: 'new-password', prompt: 'Too old\\x1b' });
-    desk.answer('n\u00e9w');
-    assert.deepEqual(desk.takeSent(), [`${request('password')}01${string('gr\u00fcn')}${string('n\u00e9w')}`]);
-    desk.receive(SUCCESS);
-    assert.deepEqual(desk.events, [{ type: 'authenticated', methods: ['password'] }]);
   });
 });
 
