@@ -8,13 +8,16 @@ import { type Layout, readFields, type ValueOf, writeFields } from '../bytes/sch
 import { Writer } from '../bytes/writer.ts';
 
 /**
- * Which rule of the phase table a message falls under: `control` (1–4, legal at nearly any time), `service` (5, 6),
- * `ext-info` (7), `kexinit` (20), `newkeys` (21), `exchange` (30–49), `auth-request` (50, 60–79 from the client),
- * `auth-reply` (51, 52, 53, 60–79 from the server), `connection` (80–100), `ping` (192, 193).
+ * Which rule of the phase table a message falls under: `disconnect` (1), `control` (2–4, legal at nearly any time),
+ * `service-request` (5), `service-accept` (6), `ext-info` (7), `kexinit` (20), `newkeys` (21), `exchange` (30–49),
+ * `auth-request` (50, 60–79 from the client), `auth-reply` (51, 52, 53, 60–79 from the server), `connection` (80–100),
+ * `ping` (192, 193).
  */
 export type Category =
+  | 'disconnect'
   | 'control'
-  | 'service'
+  | 'service-request'
+  | 'service-accept'
   | 'ext-info'
   | 'kexinit'
   | 'newkeys'

@@ -5,7 +5,7 @@ export const transport = {
   disconnect: {
     number: 1,
     name: 'SSH_MSG_DISCONNECT',
-    category: 'control',
+    category: 'disconnect',
     fields: { reason: 'uint32', description: 'text', language: 'name' },
   },
   ignore: { number: 2, name: 'SSH_MSG_IGNORE', category: 'control', fields: { data: 'string' } },
@@ -16,8 +16,18 @@ export const transport = {
     category: 'control',
     fields: { alwaysDisplay: 'boolean', message: 'text', language: 'name' },
   },
-  serviceRequest: { number: 5, name: 'SSH_MSG_SERVICE_REQUEST', category: 'service', fields: { service: 'name' } },
-  serviceAccept: { number: 6, name: 'SSH_MSG_SERVICE_ACCEPT', category: 'service', fields: { service: 'name' } },
+  serviceRequest: {
+    number: 5,
+    name: 'SSH_MSG_SERVICE_REQUEST',
+    category: 'service-request',
+    fields: { service: 'name' },
+  },
+  serviceAccept: {
+    number: 6,
+    name: 'SSH_MSG_SERVICE_ACCEPT',
+    category: 'service-accept',
+    fields: { service: 'name' },
+  },
   /** `count` extensions follow as pairs of strings: see `core/ext_info.ts`. */
   extInfo: { number: 7, name: 'SSH_MSG_EXT_INFO', category: 'ext-info', fields: { count: 'uint32', pairs: 'rest' } },
   kexinit: {
