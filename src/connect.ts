@@ -1,7 +1,7 @@
 /** Connecting, with what each runtime brings along: its cryptography, its sockets, its files. */
 
-import { Link } from './client/link.ts';
-import { type ConnectOptions, settingsOf } from './client/options.ts';
+import { discard, Link } from './client/link.ts';
+import { type ConnectOptions, type Settings, settingsOf } from './client/options.ts';
 import type { CryptoProvider } from './crypto/provider.ts';
 import { SshError } from './errors.ts';
 import { systemClock } from './io/clock.ts';
@@ -38,8 +38,14 @@ export async function connectTcp(runtime: Runtime, dial: Dial, options: ClientOp
 
 /** Connects over any byte pipe, which belongs to the client from now on. */
 export async function connectPipe(runtime: Runtime, pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
-  const settings = settingsOf(options);
-  const crypto = providerOf(runtime, options);
+  let settings: Settings;
+  let crypto: CryptoProvider;
+  try {
+    settings = settingsOf(options);
+    crypto = providerOf(runtime, options);
+  } catch (error) {
+    throw discard(pipe, error);
+  }
   const link = await Link.establish({ pipe, settings, crypto, clock: systemClock });
   return new SshClient(link, runtime.files);
 }

@@ -76,10 +76,7 @@ export class Link implements DriverOwner {
       const hostKeys = preferTypes(algorithms.hostKeys, preferred ?? []);
       link = new Link(parts, { ...algorithms, hostKeys });
     } catch (error) {
-      const cause = toSshError(error, 'bad-argument');
-      pipe.open({ data: () => {}, end: () => {}, drain: () => {}, closed: () => {} });
-      pipe.close(cause);
-      throw cause;
+      throw discard(pipe, error);
     }
     await link.#start(signal);
     return link;
@@ -242,6 +239,14 @@ export class Link implements DriverOwner {
       throw hostKeyError('host-key-unknown', error instanceof Error ? error.message : String(error), error);
     }
   }
+}
+
+/** Closes a pipe that nothing was done with; returns the error as one of ours. */
+export function discard(pipe: BytePipe, error: unknown): SshError {
+  const cause = toSshError(error, 'bad-argument');
+  pipe.open({ data: () => {}, end: () => {}, drain: () => {}, closed: () => {} });
+  pipe.close(cause);
+  return cause;
 }
 
 /** The algorithms for keys of `types` first; the order is the caller's otherwise. */

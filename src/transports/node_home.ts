@@ -41,8 +41,13 @@ export function acceptNew(path: string = KNOWN_HOSTS): HostKeyPolicy {
   return acceptNewIn(textFile(path));
 }
 
+/** Bun's `homedir` does not see a HOME that the program has set. */
+function home(): string {
+  return (process.platform === 'win32' ? undefined : process.env.HOME) || homedir();
+}
+
 function expand(path: string): string {
-  return expandHome(path, homedir);
+  return expandHome(path, home);
 }
 
 function textFile(path: string): TextFile {
