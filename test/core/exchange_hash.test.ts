@@ -22,20 +22,20 @@ interface HashRow {
   readonly exchangeHash: string;
 }
 
-const { secrets, exchangeInputs, exchangeHashes } = vectors<{
-  readonly secrets: readonly SecretRow[];
-  readonly exchangeInputs: Readonly<Record<keyof ExchangeInputs, string>>;
-  readonly exchangeHashes: readonly HashRow[];
-}>('ssh/keys.json');
+const { rows: secrets } = vectors<{ readonly rows: readonly SecretRow[] }>('ssh/keys.json', 'secrets');
+const { inputs: given, rows: exchangeHashes } = vectors<{
+  readonly inputs: Readonly<Record<keyof ExchangeInputs, string>>;
+  readonly rows: readonly HashRow[];
+}>('ssh/keys.json', 'exchange hashes');
 
 const inputs: ExchangeInputs = {
-  clientIdentification: fromHex(exchangeInputs.clientIdentification),
-  serverIdentification: fromHex(exchangeInputs.serverIdentification),
-  clientKexinit: fromHex(exchangeInputs.clientKexinit),
-  serverKexinit: fromHex(exchangeInputs.serverKexinit),
-  hostKey: fromHex(exchangeInputs.hostKey),
-  clientPublic: fromHex(exchangeInputs.clientPublic),
-  serverPublic: fromHex(exchangeInputs.serverPublic),
+  clientIdentification: fromHex(given.clientIdentification),
+  serverIdentification: fromHex(given.serverIdentification),
+  clientKexinit: fromHex(given.clientKexinit),
+  serverKexinit: fromHex(given.serverKexinit),
+  hostKey: fromHex(given.hostKey),
+  clientPublic: fromHex(given.clientPublic),
+  serverPublic: fromHex(given.serverPublic),
 };
 
 describe('encodeSecret', () => {

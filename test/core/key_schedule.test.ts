@@ -28,10 +28,12 @@ interface PacketRow {
   readonly sealed: string;
 }
 
-const { derivations, directions } = vectors<{
-  readonly derivations: readonly (SourceRow & { readonly letters: Readonly<Record<string, string>> })[];
-  readonly directions: readonly (SourceRow & Readonly<Record<Direction, PacketRow>>)[];
-}>('ssh/keys.json');
+const { rows: derivations } = vectors<{
+  readonly rows: readonly (SourceRow & { readonly letters: Readonly<Record<string, string>> })[];
+}>('ssh/keys.json', 'derivations');
+const { rows: directions } = vectors<{
+  readonly rows: readonly (SourceRow & Readonly<Record<Direction, PacketRow>>)[];
+}>('ssh/keys.json', 'directions');
 
 function sourceOf(row: SourceRow): KeySource {
   return {

@@ -87,7 +87,10 @@ export function thrown(code: SshErrorCode, work: () => unknown): SshError {
   throw new Error(`${code} must be thrown, but nothing is`);
 }
 
-/** A vector file. */
-export function vectors<T>(path: string): T {
-  return JSON.parse(readFileSync(new URL(`vectors/${path}`, root), 'utf8')) as T;
+/** The group of a vector file, or of several the one that is about `about`. */
+export function vectors<Group>(path: string, about?: string): Group {
+  const content: unknown = JSON.parse(readFileSync(new URL(`vectors/${path}`, root), 'utf8'));
+  const group = Array.isArray(content) ? content.find((each) => each.about === about) : content;
+  assert.ok(group !== undefined, `${path} has nothing about ${about}`);
+  return group as Group;
 }

@@ -290,29 +290,38 @@ def direction_rows():
         yield row
 
 
-def save(name, section, groups):
-    head = {
+def group(section, rows, **shared):
+    return {
         "source": f"vectors/ssh/generate.py with the Python package cryptography {cryptography.__version__}",
         "section": section,
         "licence": "CC0-1.0, made for puressh",
+        **shared,
+        "rows": list(rows),
     }
-    text = json.dumps({**head, **groups}, indent=1, ensure_ascii=False)
-    (HERE / name).write_text(text + "\n", encoding="utf-8")
+
+
+def save(name, content):
+    (HERE / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 save(
     "packets.json",
-    "RFC 4253 §6, RFC 4344 §4, RFC 5647 §7, RFC 6668, OpenSSH PROTOCOL §1.5, §1.6, PROTOCOL.chacha20poly1305",
-    {"rows": list(packet_rows())},
+    group(
+        "RFC 4253 §6, RFC 4344 §4, RFC 5647 §7, RFC 6668, OpenSSH PROTOCOL §1.5, §1.6, PROTOCOL.chacha20poly1305",
+        packet_rows(),
+    ),
 )
 save(
     "keys.json",
-    "RFC 4251 §5, RFC 4253 §7.2, §8, RFC 5656 §4, RFC 8731 §3.1",
-    {
-        "secrets": list(secret_rows()),
-        "exchangeInputs": {name: part.hex() for name, part in EXCHANGE_INPUTS.items()},
-        "exchangeHashes": list(exchange_rows()),
-        "derivations": list(derive_rows()),
-        "directions": list(direction_rows()),
-    },
+    [
+        group("RFC 4251 §5, RFC 8731 §3.1", secret_rows(), about="secrets"),
+        group(
+            "RFC 4253 §8, RFC 5656 §4, RFC 8731 §3.1",
+            exchange_rows(),
+            about="exchange hashes",
+            inputs={name: part.hex() for name, part in EXCHANGE_INPUTS.items()},
+        ),
+        group("RFC 4253 §7.2", derive_rows(), about="derivations"),
+        group("RFC 4253 §6, §7.2", direction_rows(), about="directions"),
+    ],
 )

@@ -6,7 +6,6 @@ import { signatureAlgorithmFor } from '../../../src/core/auth/client.ts';
 import type { AuthAttempt } from '../../../src/core/events.ts';
 import type { Signer } from '../../../src/keys/signature.ts';
 import { thrown } from '../tools.ts';
-
 import {
   Desk,
   deciding,

@@ -4,7 +4,6 @@ import { concat } from '../../../src/bytes/bytes.ts';
 import { fromHex } from '../../../src/bytes/text.ts';
 import type { Limits } from '../../../src/core/limits.ts';
 import { thrown } from '../tools.ts';
-
 import { type Desk, deciding, failure, keyboard, password, request, SUCCESS, string } from './desk.ts';
 
 describe('ClientAuth, with keyboard-interactive,', () => {
