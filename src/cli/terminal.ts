@@ -39,10 +39,10 @@ export class Terminal {
 
   /** Shows `prompt` and resolves with the line that is typed. Rejects with `aborted` on Ctrl-C and at the end of input. */
   async ask(prompt: string, echo: boolean): Promise<string> {
-    this.#output.write(prompt);
     this.#input.setEncoding('utf8');
-    this.#input.setRawMode(true);
+    this.#input.setRawMode(true); // before the prompt: what is typed at once must not be shown either
     try {
+      this.#output.write(prompt);
       return await this.#line(echo);
     } finally {
       this.#input.setRawMode(false);

@@ -2,6 +2,7 @@
 
 import process from 'node:process';
 import { DEFAULT_WINDOW } from '../client/options.ts';
+import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
 import type { TransferOptions, TransferStats } from '../sftp/options.ts';
 import type { GetCommand, PutCommand } from './args.ts';
@@ -34,6 +35,7 @@ export async function transfer<S extends TransferStats>(
       });
     } catch (error) {
       meter?.clear();
+      await lastWords(sftp, error);
       throw error;
     }
     const milliseconds = performance.now() - started;
@@ -48,6 +50,18 @@ export async function transfer<S extends TransferStats>(
   } finally {
     await ssh.close();
   }
+}
+
+/** Milliseconds that a server which is silent may keep us after an interruption. */
+const FAREWELL_TIME = 2000;
+
+/**
+ * After an interruption the request to remove what is half uploaded is still on its way. A round trip behind it makes sure
+ * that it is not lost with the connection.
+ */
+async function lastWords(sftp: SftpClient, error: unknown): Promise<void> {
+  if (!(error instanceof SshError) || error.code !== 'aborted') return;
+  await sftp.realpath('.', { stallTimeout: FAREWELL_TIME }).catch(() => {});
 }
 
 /** None in a pipe, and none where the content itself goes to the terminal. */

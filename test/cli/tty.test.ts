@@ -1,0 +1,132 @@
+/** What only a terminal shows: the progress line, and the question for a password. The terminal is that of script(1). */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import * as openssh from '../support/peers/openssh.ts';
+import { findProgram, type Peer, peerTest } from '../support/peers/peer.ts';
+import { at, command, reaching, scratch } from './spawn_cli.ts';
+
+const script = process.platform === 'linux' ? findProgram('script') : undefined;
+const noScript = script === undefined ? 'there is no script(1) of util-linux' : undefined;
+
+interface Shown {
+  readonly status: number | null;
+  readonly text: string;
+}
+
+/** Runs the command on a terminal; `watch` sees all that was shown so far, and may type. */
+function onTerminal(
+  args: readonly string[],
+  watch: (text: string, child: ChildProcess) => void = () => {},
+): Promise<Shown> {
+  const line = [...command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  return new Promise((resolve, reject) => {
+    const child = spawn(script as string, ['-qec', `stty cols 100; ${line}`, '/dev/null'], {
+      env: { ...process.env, HOME: scratch(), TERM: 'dumb' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let text = '';
+    const limit = setTimeout(() => child.kill('SIGKILL'), 50_000);
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      watch(text, child);
+    });
+    child.stdin.on('error', () => {});
+    child.on('error', reject);
+    child.on('close', (status) => {
+      clearTimeout(limit);
+      child.stdin.end();
+      resolve({ status, text });
+    });
+  });
+}
+
+async function withServer(options: openssh.SshdOptions, use: (peer: Peer) => Promise<void>): Promise<void> {
+  const peer = await openssh.startSshd(options);
+  try {
+    await use(peer);
+  } finally {
+    await peer.stop();
+  }
+}
+
+describe('on a terminal', () => {
+  const options = { ...peerTest(openssh.available() ?? noScript), timeout: 60_000 };
+  const passwordOptions = { ...peerTest(openssh.passwordUnavailable() ?? noScript), timeout: 60_000 };
+
+  it('a transfer shows its progress on one line, and what it came to', options, () =>
+    withServer({}, async (peer) => {
+      const path = join(peer.files, 'big.log');
+      writeFileSync(path, new Uint8Array(20_000_000));
+      const { status, text } = await onTerminal([
+        'get',
+        ...reaching(peer),
+        `${at(peer)}:${path}`,
+        join(scratch(), 'x'),
+      ]);
+      assert.equal(status, 0, text);
+      const states = text.split('\r').filter((state) => state.trim() !== '');
+      assert.ok(states.length >= 2, text);
+      assert.match(states[0] as string, /^big\.log +\d+% .* of 20\.0 MB .*\/s/);
+      assert.match(states.at(-1) as string, /^big\.log {2}100% {2}20\.0 MB {2}[\d.]+ MB\/s {2}\d:\d\d *$/);
+      assert.ok(text.endsWith('\r\n'));
+    }),
+  );
+
+  it('a transfer shows none with -q', options, () =>
+    withServer({}, async (peer) => {
+      const path = join(peer.files, 'big.log');
+      writeFileSync(path, new Uint8Array(2_000_000));
+      const args = ['get', '-q', ...reaching(peer), `${at(peer)}:${path}`, join(scratch(), 'x')];
+      assert.deepEqual(await onTerminal(args), { status: 0, text: '' });
+    }),
+  );
+
+  it('an error takes the place of the progress', options, () =>
+    withServer({}, async (peer) => {
+      const { status, text } = await onTerminal([
+        'get',
+        ...reaching(peer),
+        `${at(peer)}:/no/such`,
+        join(scratch(), 'x'),
+      ]);
+      assert.equal(status, 1);
+      assert.equal(text, 'puressh: open /no/such: no such file (sftp-status)\r\n');
+    }),
+  );
+
+  const trust = (peer: Peer): string[] => ['-P', String(peer.port), '--known-hosts', peer.knownHosts];
+
+  it('a password is asked for, not shown, and asked for again when it was wrong', passwordOptions, () =>
+    withServer({ password: true }, async (peer) => {
+      let asked = 0;
+      const { status, text } = await onTerminal(
+        ['run', '-n', ...trust(peer), at(peer), 'echo done'],
+        (shown, child) => {
+          const prompts = shown.split(`${at(peer)}'s password: `).length - 1;
+          for (; asked < prompts; asked++) child.stdin?.write(asked === 0 ? 'wrong-guess\r' : `${peer.password}\r`);
+        },
+      );
+      assert.equal(status, 0, text);
+      assert.equal(asked, 2);
+      assert.match(text, /done\r\n$/);
+      assert.doesNotMatch(text, /wrong-guess/);
+      assert.ok(!text.includes(peer.password as string));
+    }),
+  );
+
+  it('Ctrl-C at the question ends with 130', passwordOptions, () =>
+    withServer({ password: true }, async (peer) => {
+      let pressed = false;
+      const { status, text } = await onTerminal(['run', '-n', ...trust(peer), at(peer), 'true'], (shown, child) => {
+        if (!pressed && shown.includes('password: ')) child.stdin?.write('\u0003');
+        pressed ||= shown.includes('password: ');
+      });
+      assert.equal(status, 130, text);
+      assert.match(text, /\(aborted\)\r\n$/);
+    }),
+  );
+});
