@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fromHex, hex } from '../../src/bytes/text.ts';
 import type { AgreementName, CurveName } from '../../src/crypto/provider.ts';
+import { x25519Over } from '../../src/crypto/pure/x25519.ts';
 import { seededRandom } from '../support/random.ts';
 import { ownVectors, type VectorGroup } from '../support/vectors.ts';
 import { assertEach, isRefused, providers, reads, sshError } from './tools.ts';
@@ -84,6 +85,19 @@ for (const provider of providers) {
       }
     });
 
+    it('leave nothing of the secret of a responder behind', async () => {
+      for (const name of names) {
+        const { publicValue } = provider.agreements[name].generate(seededRandom(name));
+        const drawn: Uint8Array[] = [];
+        const random = seededRandom(`wiped ${name}`);
+        await provider.agreements[name].respond((length) => {
+          drawn.push(random(length));
+          return drawn.at(-1) as Uint8Array;
+        }, publicValue);
+        assert.deepEqual(drawn.map(hex), ['00'.repeat(sizes[name].secret)]);
+      }
+    });
+
     it('give up on a random source that gives zeros only', () => {
       for (const name of ['p256', 'p384', 'p521'] as const) {
         const action = () => provider.agreements[name].generate((length) => new Uint8Array(length));
@@ -102,3 +116,12 @@ for (const provider of providers) {
     });
   });
 }
+
+describe('x25519Over', () => {
+  it('refuses a secret of zeros that the operations let through', async () => {
+    const careless = x25519Over({ publicValue: () => new Uint8Array(32).fill(9), shared: () => new Uint8Array(32) });
+    const peer = new Uint8Array(32).fill(9);
+    assert.equal(await isRefused(() => careless.finish(new Uint8Array(32).fill(1), peer)), true);
+    assert.equal(await isRefused(() => careless.respond((length) => new Uint8Array(length), peer)), true);
+  });
+});

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { concat } from '../../src/bytes/bytes.ts';
 import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
+import { isAdmissible } from '../../src/crypto/ed25519_rule.ts';
 import { NO_SHARED_VECTORS, ownVectors, sharedVectors, type VectorGroup } from '../support/vectors.ts';
 import { assertEach, providers, reads, sshError } from './tools.ts';
 
@@ -31,6 +33,32 @@ const edges = sharedVectors('cctv/ed25519/ed25519vectors.json') as readonly Edge
 
 /** Any of these makes a signature one that `ed25519_rule.ts` refuses; all other edge rows verify. */
 const refusing = ['low_order_residue', 'low_order_A', 'low_order_R', 'non_canonical_A', 'non_canonical_R'];
+
+describe('isAdmissible', () => {
+  const proper = fromHex('fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025');
+  const order = fromHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010');
+  const below = (bytes: Uint8Array) => new Uint8Array([(bytes[0] as number) - 1, ...bytes.subarray(1)]);
+  const withS = (s: Uint8Array) => concat(proper, s);
+
+  it('takes S below the group order only', () => {
+    assert.equal(isAdmissible(proper, withS(below(order))), true);
+    assert.equal(isAdmissible(proper, withS(order)), false);
+    assert.equal(isAdmissible(proper, withS(new Uint8Array(32).fill(0xff))), false);
+  });
+
+  it('takes no coordinate that is not below the prime, for the key nor for R', () => {
+    // 2^255 - 19 + 3 stands for y = 3, and so on to 2^255 - 1; the top bit is the sign of x.
+    for (let last = 0xf0; last <= 0xff; last++) {
+      for (const top of ['7f', 'ff']) {
+        const encoded = fromHex(`${last.toString(16)}${'ff'.repeat(30)}${top}`);
+        assert.equal(isAdmissible(encoded, withS(new Uint8Array(32))), false);
+        assert.equal(isAdmissible(proper, concat(encoded, new Uint8Array(32))), false);
+      }
+    }
+    const largest = fromHex(`eb${'ff'.repeat(30)}7f`);
+    assert.equal(isAdmissible(largest, withS(new Uint8Array(32))), true);
+  });
+});
 
 for (const provider of providers) {
   const { ed25519 } = provider;

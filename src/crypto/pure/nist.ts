@@ -35,7 +35,7 @@ export function pointSize(curve: NistCurve): number {
 
 /** Whether `point` is an uncompressed point on `curve` and not the point at infinity. */
 export function isPoint(curve: NistCurve, point: Uint8Array): boolean {
-  return point.length === pointSize(curve) && point[0] === 0x04 && curve.noble.utils.isValidPublicKey(point, false);
+  return point.length === pointSize(curve) && curve.noble.utils.isValidPublicKey(point, false);
 }
 
 /** A scalar in 1..n-1 by rejection (FIPS 186-5 A.2.2), so that equal randomness gives equal scalars everywhere. */
