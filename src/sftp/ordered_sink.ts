@@ -3,6 +3,7 @@
  * much that can be is bounded by what was asked for.
  */
 
+import { ChunkQueue } from '../bytes/chunks.ts';
 import type { SshError } from '../errors.ts';
 import type { ReadSink, SinkEvents } from './sink.ts';
 
@@ -13,7 +14,7 @@ export class OrderedSink implements ReadSink {
   /** Bytes that came before those in front of them, by position. */
   readonly #early = new Map<number, Uint8Array>();
   /** In order and ready: the consumer's next bytes. */
-  #ready: Uint8Array[] = [];
+  #ready = new ChunkQueue();
   /** Where what is in `ready` ends. */
   #readyTo: number;
   #contiguous: number;
@@ -56,7 +57,7 @@ export class OrderedSink implements ReadSink {
   /** Drops what is there: `settle` says what the consumer gets instead. */
   abandon(): void {
     this.#events = undefined;
-    this.#ready = [];
+    this.#ready = new ChunkQueue();
     this.#early.clear();
   }
 
@@ -74,16 +75,15 @@ export class OrderedSink implements ReadSink {
 
   #serve(): void {
     const consumer = this.#consumer;
-    const bytes = this.#ready[0];
+    const bytes = consumer === undefined ? undefined : this.#ready.takeSome(Number.MAX_SAFE_INTEGER);
     if (consumer !== undefined && bytes !== undefined) {
-      this.#ready.shift();
       this.#consumer = undefined;
       this.#contiguous += bytes.length;
       this.#events?.taken(bytes.length);
       consumer({ bytes });
       return;
     }
-    if (bytes !== undefined) return;
+    if (this.#ready.length > 0) return;
     if (this.#finishing && this.#outcome === undefined) {
       this.#finishing = false;
       this.#events?.finished();

@@ -94,8 +94,8 @@ export class ReadPump implements Pump, SinkEvents {
   #state: State = { name: 'asking' };
   /** What the server said is the size; `unasked` until it answered, which lets one READ go. */
   #hint: number | 'unknown' | 'unasked' = 'unasked';
-  /** The block that was asked for before the size was known. */
-  #first: Block | undefined;
+  /** The last block that was asked for before the size was known. */
+  #probe: Block | undefined;
   /** The next byte that no block covers. */
   #next: number;
   /** Where STATUS EOF said that the file ends. */
@@ -142,7 +142,8 @@ export class ReadPump implements Pump, SinkEvents {
   /** What the server states as the size, or `unknown`. Beyond it, one READ at a time feels for the end. */
   stated(size: number | 'unknown'): void {
     this.#hint = size;
-    if (this.#first !== undefined && typeof size === 'number') this.#mark(this.#first, size);
+    if (this.#probe !== undefined && typeof size === 'number') this.#mark(this.#probe, size);
+    this.#probe = undefined;
     this.#job.link.wake(this);
   }
 
@@ -203,7 +204,7 @@ export class ReadPump implements Pump, SinkEvents {
     const block = new Block(this, position, length);
     this.#next = position + length;
     this.#mark(block, hint);
-    this.#first ??= block;
+    if (this.#hint === 'unasked') this.#probe = block;
     return block;
   }
 

@@ -32,9 +32,12 @@ export interface Node {
   permissions: number | undefined;
 }
 
-/** A READ or WRITE as a script sees it; `index` counts them from 0. */
+/** A READ or WRITE as a script sees it. */
 export interface BulkAsk {
+  /** Counts them from 0. */
   readonly index: number;
+  /** READs that wait for an answer that will come, this one included. */
+  readonly pending: number;
   readonly path: string;
   readonly offset: number;
   readonly length: number;
@@ -52,6 +55,8 @@ export interface Script {
   readonly limits?: readonly [number, number, number, number];
   /** The pipe's receive window. Credit comes back in steps of a sixteenth. A reply that does not fit is `overrun`. */
   readonly window?: number;
+  /** Bytes that the pipe takes before `write` says stop; it drains in a macrotask. Default: no end. */
+  readonly room?: number;
   readonly read?: (ask: BulkAsk, honest: Uint8Array | number) => BulkAnswer;
   readonly write?: (ask: BulkAsk) => BulkAnswer;
   /** Any request, by the name of its row: whole reply packets, a status code, silence, or honesty. */
@@ -94,6 +99,8 @@ export class ScriptedSftp implements BytePipe {
   maxReadBytes = 0;
   /** Replies that did not fit into the window when they were made: a server that blocks would hang there. */
   overruns = 0;
+  /** Most bytes that were written before the pipe drained. */
+  maxQueued = 0;
   /** Bytes that were delivered and not given back. */
   unconsumed = 0;
   readonly receiveWindow?: number;
@@ -102,8 +109,10 @@ export class ScriptedSftp implements BytePipe {
   readonly #framer: Framer;
   #sink: PipeSink | undefined;
   #cause: SshError | undefined;
-  #replies: Uint8Array[] = [];
+  #replies: { readonly bytes: Uint8Array; readonly asked: number | undefined }[] = [];
   #scheduled = false;
+  #queued = 0;
+  #full = false;
   #reads = 0;
   #readBytes = 0;
   #readCount = 0;
@@ -132,9 +141,22 @@ export class ScriptedSftp implements BytePipe {
   }
 
   write(pieces: readonly Uint8Array[]): boolean {
-    if (this.#sink !== undefined) for (const piece of pieces) this.#framer.push(piece.slice());
-    for (const piece of pieces) piece.fill(0xee); // they belong to the pipe
-    return true;
+    for (const piece of pieces) {
+      this.#queued += piece.length;
+      if (this.#sink !== undefined) this.#framer.push(piece.slice());
+      piece.fill(0xee); // they belong to the pipe
+    }
+    this.maxQueued = Math.max(this.maxQueued, this.#queued);
+    if (this.#queued < (this.#script.room ?? Number.POSITIVE_INFINITY)) return true;
+    if (!this.#full) {
+      this.#full = true;
+      setImmediate(() => {
+        this.#full = false;
+        this.#queued = 0;
+        this.#sink?.drain();
+      });
+    }
+    return false;
   }
 
   end(): void {
@@ -158,9 +180,9 @@ export class ScriptedSftp implements BytePipe {
 
   // The server.
 
-  /** Sends raw bytes, in the test's chunks, in their turn. */
-  say(bytes: Uint8Array): void {
-    this.#replies.push(bytes);
+  /** Sends raw bytes, in the test's chunks, in their turn; `asked`: they answer a READ of as many bytes. */
+  say(bytes: Uint8Array, asked?: number): void {
+    this.#replies.push({ bytes, asked });
     this.#schedule();
   }
 
@@ -196,7 +218,12 @@ export class ScriptedSftp implements BytePipe {
     while (this.#replies.length > 0) {
       const at = order === undefined ? 0 : order(this.#replies.length, this.#random);
       if (at < 0) break; // enough for this time
-      out.push(...this.#replies.splice(at, 1));
+      for (const { bytes, asked } of this.#replies.splice(at, 1)) {
+        out.push(bytes);
+        if (asked === undefined) continue;
+        this.#reads--;
+        this.#readBytes -= asked;
+      }
     }
     if (this.#replies.length > 0) this.#schedule();
     for (const chunk of cut(concat(...out), chunking, this.#random)) {
@@ -231,7 +258,8 @@ export class ScriptedSftp implements BytePipe {
       for (const bytes of bent) this.say(bytes);
     } else {
       const answer = this.#honest(type, id, packet);
-      if (answer !== undefined) this.say(answer);
+      const asked = type === packets.read.number ? decodeBulk(packet).length : undefined;
+      if (answer !== undefined) this.say(answer, asked);
     }
   }
 
@@ -329,14 +357,14 @@ export class ScriptedSftp implements BytePipe {
     this.maxReadBytes = Math.max(this.maxReadBytes, this.#readBytes);
     const node = this.files.get(path);
     const honest = node === undefined ? 4 : offset >= node.bytes.length ? 1 : node.bytes.slice(offset, offset + length);
-    const ask = { index: this.#readCount++, path, offset, length };
+    const ask = { index: this.#readCount++, pending: this.#reads, path, offset, length };
     let answer = this.#script.read?.(ask, honest) ?? 'honest';
-    if (answer === 'silence') return undefined;
-    if (answer === 'honest') answer = honest;
-    setImmediate(() => {
+    if (answer === 'silence') {
       this.#reads--;
       this.#readBytes -= length;
-    });
+      return undefined;
+    }
+    if (answer === 'honest') answer = honest;
     return typeof answer === 'number' ? reply.status(id, answer, 'scripted') : reply.data(id, answer);
   }
 
@@ -344,7 +372,8 @@ export class ScriptedSftp implements BytePipe {
     const { id, handle, offset, length, data } = decodeBulk(packet);
     const path = this.openHandles.get(latin1(handle)) ?? '';
     this.log.push(`WRITE ${offset}+${length}`);
-    const answer = this.#script.write?.({ index: this.#writeCount++, path, offset, length }) ?? 'honest';
+    const answer =
+      this.#script.write?.({ index: this.#writeCount++, pending: this.#reads, path, offset, length }) ?? 'honest';
     if (answer === 'silence') return undefined;
     if (typeof answer === 'number') return reply.status(id, answer, 'scripted');
     const node = this.files.get(path);

@@ -1,0 +1,392 @@
+/** Sessions and single requests against a server in memory. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
+import { SshError } from '../../src/errors.ts';
+import { SftpClient } from '../../src/sftp/client.ts';
+import { joinPath } from '../../src/sftp/path.ts';
+import { encodePacket, packets } from '../../src/sftp/proto/packets.ts';
+import { chunkings } from '../support/feed.ts';
+import { patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
+import { VirtualClock } from '../support/virtual_clock.ts';
+
+const failed = (promise: Promise<unknown>): Promise<SshError> =>
+  promise.then(
+    () => assert.fail('it resolved'),
+    (error: SshError) => error,
+  );
+
+/** A client whose server answers the requests of `name` with `packets`. */
+async function answering(
+  name: string,
+  replies: (id: number) => readonly Uint8Array[],
+  script: Script = {},
+): Promise<{ readonly client: SftpClient; readonly server: ScriptedSftp }> {
+  const server = new ScriptedSftp({ ...script, request: (what, id) => (what === name ? replies(id) : 'honest') });
+  return { client: await SftpClient.open(server), server };
+}
+
+describe('SftpClient.open', () => {
+  for (const chunking of chunkings) {
+    it(`quotes what a login shell printed: ${chunking} (T39)`, async () => {
+      const error = await failed(SftpClient.open(new ScriptedSftp({ chunking, greeting: utf8('abc\n') })));
+      assert.equal(error.code, 'sftp-unavailable');
+      assert.match(error.message, /"abc\\x0a".*start-up file/);
+    });
+  }
+
+  it('rejects at once when the channel ends before VERSION, with what was there', async () => {
+    for (const [said, message] of [
+      ['', /before it said a word/],
+      ['no', /"no"/],
+    ] as const) {
+      const server = new ScriptedSftp({ greeting: utf8(said) });
+      const opening = SftpClient.open(server);
+      setTimeout(() => server.hangUp(), 5);
+      const error = await failed(opening);
+      assert.equal(error.code, 'sftp-unavailable');
+      assert.match(error.message, message);
+    }
+  });
+
+  it('rejects with what ended the pipe', async () => {
+    const cause = new SshError('connection-lost', 'reset', { fault: 'network' });
+    const server = new ScriptedSftp({ greeting: new Uint8Array(0) });
+    const opening = SftpClient.open(server);
+    server.cut(cause);
+    assert.equal(await failed(opening), cause);
+  });
+
+  it('gives up when nothing comes, or the signal fires', async () => {
+    const clock = new VirtualClock();
+    const silent = SftpClient.open(new ScriptedSftp({ greeting: new Uint8Array(0) }), { clock, stallTimeout: 1000 });
+    const timed = failed(silent);
+    await clock.pass(1000);
+    assert.match((await timed).message, /init: no answer for 1 s to SSH_FXP_INIT/);
+    const controller = new AbortController();
+    const aborted = SftpClient.open(new ScriptedSftp({ greeting: new Uint8Array(0) }), { signal: controller.signal });
+    controller.abort();
+    assert.equal((await failed(aborted)).code, 'aborted');
+    assert.equal((await failed(SftpClient.open(new ScriptedSftp(), { signal: controller.signal }))).code, 'aborted');
+    assert.equal(clock.timers, 0);
+  });
+
+  it('takes a server that refuses limits@openssh.com', async () => {
+    const { client } = await answering('EXTENDED', (id) => [reply.status(id, 8)], { limits: [1, 1, 1, 1] });
+    await client.stat('/').catch(() => undefined);
+    assert.deepEqual(client.limits, {});
+    await client.close();
+  });
+
+  it('leaves limits of 0 unstated', async () => {
+    const client = await SftpClient.open(new ScriptedSftp({ limits: [262144, 0, 100, 0] }));
+    await client.stat('/').catch(() => undefined);
+    assert.deepEqual(client.limits, { maxPacketLength: 262144, maxWriteLength: 100 });
+    await client.close();
+  });
+});
+
+describe('SftpClient requests', () => {
+  const statuses: [string, string, string][] = [
+    ['code only', '', 'stat /x: failure'],
+    ['a message and no language', '000000024e6f', 'stat /x: failure (the server says: No)'],
+    ['a language longer than the packet', '000000024e6f000000ff', 'stat /x: failure'],
+  ];
+  for (const chunking of chunkings) {
+    for (const [name, text, message] of statuses) {
+      it(`takes a STATUS of ${name}: ${chunking} (T40)`, async () => {
+        const status = (id: number): Uint8Array => encodePacket(packets.status, { id, code: 4, text: fromHex(text) });
+        const { client } = await answering('STAT', (id) => [status(id)], { chunking });
+        const error = await failed(client.stat('/x'));
+        assert.equal(error.message, message);
+        assert.equal(error.status, 4);
+        await client.close();
+      });
+    }
+
+    it(`reads times unsigned: ${chunking} (T46)`, async () => {
+      const attrs = (id: number): Uint8Array =>
+        encodePacket(packets.attrs, { id, attrs: fromHex('00000008ffffffff96000000') });
+      const { client } = await answering('STAT', (id) => [attrs(id)], { chunking });
+      const { atime, mtime } = await client.stat('/x');
+      assert.equal(new Date((atime as number) * 1000).toISOString(), '2106-02-07T06:28:15.000Z');
+      assert.equal(new Date((mtime as number) * 1000).toISOString(), '2049-09-30T02:40:00.000Z');
+      await client.close();
+    });
+  }
+
+  it('setstat refuses times out of range, or sets the nearest, and never wraps (T46)', async () => {
+    const server = new ScriptedSftp();
+    const client = await SftpClient.open(server);
+    for (const mtime of [-1, 7258118400]) {
+      assert.equal((await failed(client.setstat('/x', { atime: 0, mtime }))).code, 'bad-argument');
+      await client.setstat('/x', { atime: 0, mtime }, { times: 'clamp' });
+    }
+    assert.deepEqual(server.log.slice(1), [
+      'SETSTAT /x {"atime":0,"mtime":0}',
+      'SETSTAT /x {"atime":0,"mtime":4294967295}',
+    ]);
+    await client.close();
+  });
+
+  it('setstat sends only what is given', async () => {
+    const server = new ScriptedSftp();
+    const client = await SftpClient.open(server);
+    await client.setstat('/x', { permissions: 0o644 });
+    assert.deepEqual(server.log.slice(1), ['SETSTAT /x {"permissions":420}']);
+    await client.close();
+  });
+
+  it('symlink: either order', async () => {
+    const seen: string[] = [];
+    const script: Script = {
+      request: (name, _, packet) => {
+        if (name !== 'SYMLINK') return 'honest';
+        seen.push(hex(packet.subarray(5)));
+        return 0;
+      },
+    };
+    for (const symlinkOrder of [undefined, 'openssh', 'draft'] as const) {
+      const client = await SftpClient.open(new ScriptedSftp(script), { symlinkOrder });
+      await client.symlink('t', 'p');
+      await client.close();
+    }
+    const openssh = '00000001740000000170';
+    assert.deepEqual(seen, [openssh, openssh, '00000001700000000174']);
+  });
+
+  it('rename without overwrite, with it, and where it cannot be had (T42)', async () => {
+    for (const [offered, overwrite, line] of [
+      [true, true, 'EXTENDED posix-rename@openssh.com'],
+      [true, false, 'RENAME /a /b'],
+      [false, true, 'RENAME /a /b'],
+      [false, false, 'RENAME /a /b'],
+    ] as const) {
+      const server = new ScriptedSftp(offered ? {} : { extensions: [] });
+      server.add('/a', new Uint8Array(1)).add('/b', new Uint8Array(2));
+      const client = await SftpClient.open(server);
+      const renamed = client.rename('/a', '/b', { overwrite });
+      if (offered && overwrite) await renamed;
+      else assert.equal((await failed(renamed)).code, 'target-exists');
+      assert.equal(server.log[1], line);
+      assert.ok(!server.log.some((each) => each.startsWith('REMOVE')));
+      assert.equal(server.files.get('/b')?.bytes.length, offered && overwrite ? 1 : 2);
+      await client.close();
+    }
+  });
+
+  it('realpath wants exactly one name, and keeps bytes that are no text', async () => {
+    const { client } = await answering('REALPATH', (id) => [reply.names(id, [new Uint8Array([0x2f, 0xff])])]);
+    assert.deepEqual(await client.realpath('.'), new Uint8Array([0x2f, 0xff]));
+    await client.close();
+    for (const names of [[], ['a', 'b']]) {
+      const broken = await answering('REALPATH', (id) => [reply.names(id, names)]);
+      assert.equal((await failed(broken.client.realpath('.'))).code, 'protocol');
+      assert.equal(broken.client.cause?.code, 'protocol');
+    }
+  });
+
+  it('a reply that does not decode ends the session, and the request with it', async () => {
+    const { client } = await answering('STAT', (id) => [
+      encodePacket(packets.attrs, { id, attrs: fromHex('0000000f') }),
+    ]);
+    const error = await failed(client.stat('/x'));
+    assert.equal(error.code, 'decode');
+    assert.equal(client.cause, error);
+  });
+
+  it('an abort rejects at once; a handle that comes later is closed', async () => {
+    const server = new ScriptedSftp().add('/f', new Uint8Array(1));
+    const client = await SftpClient.open(server);
+    const controller = new AbortController();
+    const opening = client.open('/f', 'r', { signal: controller.signal });
+    const listing = client.stat('/f', { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    for (const error of [await failed(opening), await failed(listing)]) {
+      assert.equal(error.code, 'aborted');
+      assert.match(error.message, /\/f was aborted/);
+    }
+    await client.stat('/f');
+    await client.stat('/f');
+    assert.equal(server.openHandles.size, 0);
+    await client.close();
+  });
+
+  it('a request that gets no answer ends with timeout, its late reply is of no consequence', async () => {
+    const clock = new VirtualClock();
+    let ask = 0;
+    const script: Script = {
+      request: (name, id) => {
+        if (name !== 'STAT') return 'honest';
+        ask = id;
+        return 'silence';
+      },
+    };
+    const server = new ScriptedSftp(script).add('/f', new Uint8Array(1));
+    const client = await SftpClient.open(server, { clock });
+    const waiting = failed(client.stat('/f', { stallTimeout: 3000 }));
+    const patient = client.stat('/f', { stallTimeout: 0 });
+    await clock.pass(3000);
+    assert.match((await waiting).message, /stat \/f: no answer for 3 s to SSH_FXP_STAT/);
+    server.say(reply.attrs(ask - 1, {}));
+    server.say(reply.attrs(ask, { size: 9 }));
+    assert.equal((await patient).size, 9);
+    assert.equal((await client.lstat('/f')).size, 1);
+    await client.close();
+    assert.equal(clock.timers, 0);
+  });
+});
+
+describe('SftpClient.list', () => {
+  /** READDIR answered with these, in turn; then EOF. */
+  async function listing(
+    batches: readonly (readonly (string | Uint8Array)[] | number)[],
+    script: Script = {},
+  ): Promise<{ readonly client: SftpClient; readonly server: ScriptedSftp }> {
+    let next = 0;
+    const server = new ScriptedSftp({
+      ...script,
+      request: (name, id) => {
+        if (name === 'OPENDIR') {
+          server.openHandles.set('d', '/');
+          return [reply.handle(id, utf8('d'))];
+        }
+        if (name !== 'READDIR') return 'honest';
+        const batch = batches[next++] ?? 1;
+        return typeof batch === 'number' ? batch : [reply.names(id, batch)];
+      },
+    });
+    return { client: await SftpClient.open(server), server };
+  }
+
+  const odd = new Uint8Array([0x66, 0xff]);
+
+  for (const chunking of chunkings) {
+    it(`yields every entry of several answers, raw bytes too: ${chunking} (T43)`, async () => {
+      const { client, server } = await listing([['.', '..', 'a'], [], ['b', odd]], { chunking });
+      const entries = [];
+      for await (const entry of client.list('/d')) entries.push([entry.name, hex(entry.nameBytes)]);
+      assert.deepEqual(entries, [
+        ['a', '61'],
+        ['b', '62'],
+        ['f\ufffd', '66ff'],
+      ]);
+      const read = await answering('STAT', (id) => [reply.attrs(id, { size: 3 })]);
+      const path = joinPath('/d', odd);
+      assert.equal(hex(path as Uint8Array), '2f642f66ff');
+      assert.equal((await read.client.stat(path)).size, 3);
+      await client.stat('/').catch(() => undefined);
+      assert.equal(server.openHandles.size, 0);
+      await client.close();
+      await read.client.close();
+    });
+  }
+
+  it('asks ahead, more with every answer, never more than eight at once', async () => {
+    const { client, server } = await listing(
+      Array.from({ length: 30 }, (_, i) => [`${i}`]),
+      { gather: 8 },
+    );
+    const names: string[] = [];
+    for await (const { name } of client.list('/d')) names.push(name);
+    assert.equal(names.length, 30);
+    const asked = server.log.filter((line) => line === 'READDIR').length;
+    assert.ok(asked > 31 && asked <= 31 + 8, `${asked}`);
+    await client.close();
+  });
+
+  it('yields what came before an error, then throws it', async () => {
+    const { client, server } = await listing([['a'], 4]);
+    const names: string[] = [];
+    const error = await failed(
+      (async () => {
+        for await (const { name } of client.list('/d')) names.push(name);
+      })(),
+    );
+    assert.deepEqual(names, ['a']);
+    assert.equal(error.operation, 'readdir');
+    await client.stat('/').catch(() => undefined);
+    assert.equal(server.openHandles.size, 0);
+    await client.close();
+  });
+
+  it('throws when the server sends nothing but empty answers', async () => {
+    const { client } = await listing(new Array(100).fill([]));
+    assert.equal((await failed(client.list('/d').next())).code, 'protocol');
+    await client.close();
+  });
+});
+
+describe('the end of a session', () => {
+  it('close rejects what is pending with connection-closed, and is harmless twice', async () => {
+    const server = new ScriptedSftp({ request: (name) => (name === 'STAT' ? 'silence' : 'honest') });
+    const client = await SftpClient.open(server);
+    const pending = failed(client.stat('/'));
+    await client.close();
+    assert.equal((await pending).code, 'connection-closed');
+    assert.equal(client.cause, await pending);
+    assert.equal(await failed(client.stat('/')), client.cause);
+    await client.close();
+  });
+
+  it('the server leaving is channel-closed', async () => {
+    const server = new ScriptedSftp({ request: (name) => (name === 'STAT' ? 'silence' : 'honest') });
+    const client = await SftpClient.open(server);
+    const pending = failed(client.stat('/'));
+    server.hangUp();
+    assert.equal((await pending).code, 'channel-closed');
+    await client.close();
+  });
+
+  /** What a session does at once in the next test. */
+  const work = (client: SftpClient): Promise<unknown>[] => [
+    client.stat('/f'),
+    client.readFile('/f'),
+    client.put(patterned(200_000), '/up'),
+    client.rename('/none', '/other'),
+    new Response(client.readable('/f')).arrayBuffer(),
+    (async () => {
+      for await (const _ of client.list('/')) void _;
+    })(),
+    (async () => {
+      const writer = client.writable('/w').getWriter();
+      for (let i = 0; i < 20; i++) await writer.write(new Uint8Array(20_000));
+      await writer.close();
+    })(),
+  ];
+
+  it('cut after any reply, everything pending rejects with one cause', { timeout: 60_000 }, async () => {
+    const cause = new SshError('connection-lost', 'reset by the test', { fault: 'network' });
+    for (let count = 0; count < 60; count++) {
+      let left = count;
+      const server: ScriptedSftp = new ScriptedSftp({
+        order: () => {
+          if (left-- === 0) queueMicrotask(() => server.cut(cause));
+          return 0;
+        },
+      }).add('/f', patterned(300_000));
+      const client = await SftpClient.open(server).catch((error: SshError) => error);
+      if (client instanceof SshError) {
+        assert.equal(client, cause);
+        continue;
+      }
+      const results = await Promise.allSettled(work(client));
+      if (left >= 0) break;
+      for (const result of results) {
+        if (result.status === 'fulfilled' || result.reason.code === 'sftp-status') continue;
+        assert.ok(result.reason === cause || result.reason.cause === cause, `${count}: ${result.reason}`);
+        assert.equal(result.reason.code, 'connection-lost');
+      }
+      assert.equal(client.cause, cause);
+      assert.equal(await failed(client.stat('/f')), cause);
+    }
+  });
+
+  it('text after VERSION is a broken protocol, not a huge allocation', async () => {
+    const server = new ScriptedSftp({ request: (name) => (name === 'STAT' ? [utf8('motd')] : 'honest') });
+    const client = await SftpClient.open(server);
+    assert.equal((await failed(client.stat('/'))).code, 'protocol');
+    await client.close();
+  });
+});
