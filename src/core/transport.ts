@@ -115,7 +115,9 @@ export class Transport {
   /** Where the connection stands, for the phase table and for errors. */
   get phase(): Phase {
     if (!this.#keyed) return this.#kex.strict ? 'strict-kex' : 'kex';
-    return this.#kex.peerStarted ? 'rekey' : this.#host.phase();
+    const phase = this.#host.phase();
+    if (!this.#kex.peerStarted) return phase;
+    return phase === 'open' ? 'rekey' : 'early-rekey';
   }
 
   /** Bytes received and not yet processed. */

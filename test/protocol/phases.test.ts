@@ -138,6 +138,15 @@ const openRules: Rules = {
   50: D,
 };
 
+/** What a peer must not send between its KEXINIT and its NEWKEYS, and is forgiven; answers wait for our NEWKEYS. */
+const forgiven: Rules = Object.fromEntries(
+  Object.entries({ ...openRules, 90: 'tells channel-open-request', 97: 'tells channel-closed' }).filter(
+    ([number]) => Number(number) >= 80 && Number(number) <= 100,
+  ),
+);
+/** Our NEWKEYS is out, so answers leave at once. */
+const answered: Rules = { 90: openRules[90] as Reaction, 97: openRules[97] as Reaction };
+
 const strictOnly: Rules = { '0-255': D, 1: ENDS };
 const laxExchange: Rules = { ...always, ...never };
 
@@ -197,8 +206,18 @@ const states: State[] = [
       192: I,
     },
   },
-  { name: 'method runs again', strict: true, reach: rekeyAsked, rules: { ...laxExchange, 31: 'sends NEWKEYS' } },
-  { name: 'NEWKEYS awaited again', strict: true, reach: rekeySwitching, rules: { ...laxExchange, 21: 'tells keys' } },
+  {
+    name: 'method runs again',
+    strict: true,
+    reach: rekeyAsked,
+    rules: { ...laxExchange, ...forgiven, 31: 'sends NEWKEYS' },
+  },
+  {
+    name: 'NEWKEYS awaited again',
+    strict: true,
+    reach: rekeySwitching,
+    rules: { ...laxExchange, ...forgiven, ...answered, 21: 'tells keys' },
+  },
 ];
 
 function expected(rules: Rules, number: number): Reaction {
