@@ -3,7 +3,9 @@
  * credit is the channel's window: only bytes that were given back let the peer send more. Must not know what a session is.
  */
 
-import { SshError } from '../errors.ts';
+import { DecodeError } from '../bytes/reader.ts';
+import { printable } from '../bytes/text.ts';
+import { protocolError, SshError } from '../errors.ts';
 import { abortedBy, onAbort } from './abort.ts';
 import type { ChannelEvent, ChannelOwner, Driver } from './driver.ts';
 import type { BytePipe, PipeSink } from './pipe.ts';
@@ -167,7 +169,7 @@ export class ChannelPipe implements BytePipe {
         if (this.#state === 'open') this.#tell((sink) => sink.end());
         return;
       case 'channel-request': {
-        const known = this.#extras.request?.(event.request, event.body) ?? false;
+        const known = this.#request(event.request, event.body);
         if (event.wantReply) this.#driver.connection.replyChannelRequest(this.#id, known);
         return;
       }
@@ -177,6 +179,19 @@ export class ChannelPipe implements BytePipe {
         return;
       case 'channel-closed':
         this.#finish(undefined);
+    }
+  }
+
+  /** A request whose body has not its shape costs the peer this channel and nothing else. */
+  #request(name: string, body: Uint8Array): boolean {
+    try {
+      return this.#extras.request?.(name, body) ?? false;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      this.close(
+        protocolError(`The peer's ${printable(name, 64)} request is malformed: ${error.message}`, { cause: error }),
+      );
+      return false;
     }
   }
 

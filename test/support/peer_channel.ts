@@ -39,6 +39,8 @@ export class PeerChannel {
   /** Data from the client. */
   readonly data: Uint8Array[] = [];
   bytes = 0;
+  /** Whether the client has sent EOF. */
+  ended = false;
   /** WINDOW_ADJUST figures, in order. */
   readonly adjustments: number[] = [];
   readonly #limit: number;
@@ -130,7 +132,7 @@ export class PeerChannel {
     return message;
   }
 
-  /** Reads data and window adjustments until the client is quiet; anything else fails. */
+  /** Reads data, window adjustments and EOF until the client is quiet; anything else fails. */
   readAll(): void {
     for (;;) {
       const payload = this.peer.poll();
@@ -139,7 +141,7 @@ export class PeerChannel {
     }
   }
 
-  /** One payload: CHANNEL_DATA, within what was granted, or WINDOW_ADJUST, within uint32. */
+  /** One payload: CHANNEL_DATA, within what was granted; WINDOW_ADJUST, within uint32; or one EOF, after all data. */
   read(payload: Uint8Array): void {
     const number = payload[0] as number;
     if (number === connection.channelWindowAdjust.number) {
@@ -148,6 +150,12 @@ export class PeerChannel {
       this.adjustments.push(bytes);
       this.sendWindow += bytes;
       assert.ok(this.sendWindow <= 0xffffffff, 'RFC 4254 §5.2: the window stays a uint32');
+      return;
+    }
+    assert.equal(this.ended, false, 'nothing but window comes after EOF');
+    if (number === connection.channelEof.number) {
+      assert.equal(decode(connection.channelEof, payload).recipient, this.id);
+      this.ended = true;
       return;
     }
     assert.equal(number, connection.channelData.number, 'what the client sends on the channel');

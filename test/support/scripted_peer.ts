@@ -248,6 +248,11 @@ export class ScriptedPeer {
     return this.replyTo(this.take(ecdh.init).publicValue);
   }
 
+  /** Awaits the client's public value and sends the reply to it. */
+  sendReply(): void {
+    this.send(encode(ecdh.reply, this.reply()));
+  }
+
   replyTo(clientPublic: Uint8Array): MessageOf<typeof ecdh.reply> {
     const ours = decode(transport.kexinit, this.#ours);
     const { negotiated } = agree('server', ours, decode(transport.kexinit, this.#theirs));
@@ -289,7 +294,7 @@ export class ScriptedPeer {
 
   /** From the client's KEXINIT, which was taken, to its NEWKEYS. */
   finishExchange(): void {
-    this.send(encode(ecdh.reply, this.reply()));
+    this.sendReply();
     this.sendNewkeys();
     this.expect(transport.newkeys.number);
   }
@@ -312,9 +317,14 @@ export class ScriptedPeer {
   /** Grants the authentication service and takes any first request. */
   login(): void {
     this.grantService();
+    this.acceptLogin();
+    this.pump();
+  }
+
+  /** Takes any authentication request and says SUCCESS. */
+  acceptLogin(): void {
     this.expect(userauth.request.number);
     this.send(encode(userauth.success, {}));
-    this.pump();
   }
 
   grantService(): void {
