@@ -1,104 +1,104 @@
 /**
- * `npm run demo`: downloads a file over SFTP from a real server, with a progress bar, and says what it did. The server is a
- * throwaway OpenSSH `sshd` on loopback, with keys of its own, which is gone afterwards.
+ * `npm run demo`: downloads a file over SFTP from a real OpenSSH server, and shows how that went. puressh has no server
+ * of its own yet, so a throwaway `sshd` is started on loopback. Nothing of it stays.
  *
- *   npm run demo                 256 MiB
- *   npm run demo -- --size 1024  MiB
+ *   npm run demo                  256 MiB
+ *   npm run demo -- --size 1024   MiB
  */
 
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import { ProgressMeter, progressLine } from '../src/cli/progress.ts';
+import { ProgressMeter } from '../src/cli/progress.ts';
+import { algorithmReport } from '../src/cli/report.ts';
 import { formatBytes } from '../src/cli/units.ts';
-import { connect, keyFile, knownHosts, type TransferStats } from '../src/node.ts';
-import { available, startSshd } from '../test/support/peers/openssh.ts';
+import { connect, keyFile, knownHosts } from '../src/node.ts';
+import { startSshd } from '../test/support/peers/openssh.ts';
 import type { Peer } from '../test/support/peers/peer.ts';
-import { writeRandomFile } from './place.ts';
+import { needSshd } from './find_sshd.ts';
+import { makePlace, mustBeEqual, writeRandomFile } from './place.ts';
+import { table } from './table.ts';
 
 const MEBI = 1024 * 1024;
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { size: { type: 'string', default: '256' } } });
-  const size = Number(values.size) * MEBI;
-  if (!(size > 0)) throw new Error(`--size takes a number of MiB, not ${values.size}`);
-  const reason = available();
-  if (reason !== undefined) {
-    throw new Error(
-      `${reason} here, and the demo needs OpenSSH's server (on Debian and Ubuntu: apt-get install openssh-server)`,
-    );
-  }
-  const peer = await startSshd();
-  try {
-    console.log(`Started a throwaway OpenSSH server on ${peer.host}:${peer.port} (${peer.identification}).`);
-    await download(peer, size);
-  } finally {
-    await peer.stop();
-  }
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
-async function download(peer: Peer, size: number): Promise<void> {
-  const remote = join(peer.files, 'demo.bin');
-  const local = join(peer.dir, 'demo.bin');
+/** A progress bar on a terminal, a line every quarter elsewhere. */
+function progress(name: string, size: number): { update(bytes: number): void; done(bytes: number): void } {
+  if (process.stdout.isTTY) {
+    const meter = new ProgressMeter(process.stdout, name);
+    return { update: (bytes) => meter.update(bytes, size), done: (bytes) => meter.done(bytes) };
+  }
+  let quarters = 0;
+  const update = (bytes: number): void => {
+    if (Math.floor((4 * bytes) / size) <= quarters) return;
+    quarters = Math.floor((4 * bytes) / size);
+    say(`  ${25 * quarters}%  ${formatBytes(bytes)}`);
+  };
+  return { update, done: update };
+}
+
+async function download(peer: Peer, place: string, size: number, signal: AbortSignal): Promise<void> {
+  const [remote, local] = [join(place, 'remote.bin'), join(place, 'local.bin')];
+  say(`writing ${size / MEBI} MiB of random bytes to ${remote}`);
   writeRandomFile(remote, size);
-  const ssh = await connect({
+  await using ssh = await connect({
     host: peer.host,
     port: peer.port,
     username: peer.username,
     auth: [keyFile(peer.keys.ed25519.openssh)],
     hostKey: knownHosts(peer.knownHosts),
+    signal,
   });
-  try {
-    const sftp = await ssh.sftp();
-    const progress = startProgress('demo.bin', size);
-    const started = performance.now();
-    const stats = await sftp.get(remote, local, { onProgress: ({ bytes }) => progress.update(bytes) });
-    const seconds = (performance.now() - started) / 1000;
-    progress.done();
-    tell(stats, seconds);
-    const { kex, hostKey, toClient } = ssh.info.algorithms;
-    console.log(
-      `Algorithms: ${kex}, host key ${hostKey}, ${toClient.cipher}${toClient.mac ? `, ${toClient.mac}` : ''}.`,
-    );
-  } finally {
-    await ssh.close();
-  }
-  if ((await sha256(remote)) !== (await sha256(local))) throw new Error('the copy differs from the file');
-  console.log(`The copy is identical (SHA-256 ${(await sha256(local)).slice(0, 16)}…).`);
-}
-
-function tell({ bytes, requests, maxRequestsInFlight, maxBytesInFlight }: TransferStats, seconds: number): void {
-  console.log(`${formatBytes(bytes)} in ${seconds.toFixed(2)} s: ${formatBytes(bytes / seconds)}/s.`);
-  const flight = `at most ${maxRequestsInFlight} of them, ${formatBytes(maxBytesInFlight)}, in flight at once`;
-  console.log(`${requests} READ requests, ${flight}.`);
-}
-
-/** A progress bar on a terminal; elsewhere a line for every tenth. */
-function startProgress(name: string, total: number): { update(bytes: number): void; done(): void } {
-  if (process.stdout.isTTY) {
-    const meter = new ProgressMeter(process.stdout, name);
-    return { update: (bytes) => meter.update(bytes, total), done: () => meter.done(total) };
-  }
+  await using sftp = await ssh.sftp();
+  say(`downloading it to ${local}`);
+  const bar = progress('local.bin', size);
   const started = performance.now();
-  let tenths = 0;
-  const update = (bytes: number): void => {
-    if (Math.floor((10 * bytes) / total) <= tenths) return;
-    tenths = Math.floor((10 * bytes) / total);
-    const seconds = (performance.now() - started) / 1000;
-    console.log(progressLine({ name, bytes, total, rate: bytes / seconds, seconds, done: bytes === total }));
-  };
-  return { update, done: () => update(total) };
+  const stats = await sftp.get(remote, local, { signal, onProgress: ({ bytes }) => bar.update(bytes) });
+  const seconds = (performance.now() - started) / 1000;
+  bar.done(stats.bytes);
+  mustBeEqual(remote, local);
+  const { kex, hostKey, cipher, mac } = algorithmReport(ssh.info.algorithms, 'toClient');
+  const rows = [
+    [
+      'rate',
+      `${(stats.bytes / 1e6 / seconds).toFixed(1)} MB/s (${formatBytes(stats.bytes)} in ${seconds.toFixed(2)} s)`,
+    ],
+    ['in flight', `up to ${stats.maxRequestsInFlight} requests, ${formatBytes(stats.maxBytesInFlight)}`],
+    ['server', ssh.info.identification],
+    ['key exchange', `${kex}${ssh.info.strictKex ? ', strict' : ''}`],
+    ['host key', `${hostKey}, ${ssh.info.hostKey.fingerprint}`],
+    ['cipher', cipher],
+    ['MAC', mac ?? 'none needed: the cipher authenticates'],
+    ['check', 'every byte is the same'],
+  ];
+  say(`\n${table(rows, 'left')}`);
 }
 
-async function sha256(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { size: { type: 'string', default: '256' } } });
+  const size = Math.floor(Number(values.size) * MEBI);
+  if (!(size > 0)) throw new Error(`--size takes mebibytes, not ${values.size}`);
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => controller.abort());
+  needSshd(say);
+  const peer = await startSshd({ hostKeys: ['ed25519'], config: ['LogLevel ERROR'] });
+  say(`started a throwaway OpenSSH server on ${peer.host}:${peer.port}: ${peer.identification}`);
+  const place = makePlace(2 * size);
+  try {
+    await download(peer, place, size, controller.signal);
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+    await peer.stop();
+    say('the server and the files are gone again');
+  }
 }
 
-await main().catch((error: unknown) => {
-  console.error(`demo: ${error instanceof Error ? error.message : error}`);
-  process.exitCode = 1;
-});
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`demo: ${(error as Error).message}\n`);
+  process.exitCode = (error as { code?: unknown }).code === 'aborted' ? 130 : 1;
+}

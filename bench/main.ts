@@ -17,16 +17,19 @@ import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { available, startSshd } from '../test/support/peers/openssh.ts';
+import { startSshd } from '../test/support/peers/openssh.ts';
 import type { Peer } from '../test/support/peers/peer.ts';
 import { root } from '../test/support/root.ts';
 import { type DelayProxy, startDelayProxy } from './delay_proxy.ts';
+import { needSshd } from './find_sshd.ts';
 import { type Measurement, measure, median } from './measure.ts';
 import { makePlace, mustBeEqual, writeRandomFile } from './place.ts';
 import { type Direction, installCompetitors, type Subject, subjects } from './subjects.ts';
 import { table } from './table.ts';
 
 const MEBI = 1024 * 1024;
+const LEGEND =
+  'Rates are of whole processes. to sftp: against sftp with aes128-gcm. cpu s, MB: processor time and peak memory of the client';
 const LIMIT_SECONDS = 900; // of one transfer
 
 interface Plan {
@@ -43,6 +46,7 @@ interface Row {
   readonly isPuressh: boolean;
   readonly direction: Direction;
   readonly seconds: number[];
+  readonly cpuSeconds: number[];
   peakMemory: number | undefined;
   cipher: string | undefined;
   failure: string | undefined;
@@ -78,9 +82,7 @@ function number(option: string, text: string): number {
 
 async function main(): Promise<void> {
   const plan = readPlan();
-  const reason = available();
-  if (reason !== undefined)
-    throw new Error(`${reason}: install the OpenSSH server, on Debian with apt-get install openssh-server`);
+  needSshd((line) => process.stderr.write(`${line}\n`));
   installCompetitors();
   const chosen = (await subjects(plan.all)).filter(
     ({ name }) => plan.only.length === 0 || plan.only.some((part) => name.includes(part)),
@@ -97,7 +99,7 @@ async function main(): Promise<void> {
     process.once(signal, () => void clean().finally(() => process.exit(130)));
   }
   try {
-    peer = await startSshd({ config: ['LogLevel ERROR', `Subsystem sftp internal-sftp`] });
+    peer = await startSshd({ config: ['LogLevel ERROR'] });
     if (plan.delay > 0) proxy = await startDelayProxy(peer.port, plan.delay);
     const port = proxy?.port ?? peer.port;
     if (proxy !== undefined) knowUnder(peer, port);
@@ -126,7 +128,7 @@ async function runAll(plan: Plan, chosen: readonly Subject[], peer: Peer, port: 
         let row = rows.find((each) => each.subject === subject.name && each.direction === direction);
         if (row === undefined) {
           row = {
-            ...{ subject: subject.name, isPuressh: subject.isPuressh, direction, seconds: [] },
+            ...{ subject: subject.name, isPuressh: subject.isPuressh, direction, seconds: [], cpuSeconds: [] },
             ...{ peakMemory: undefined, cipher: undefined, failure: undefined },
           };
           rows.push(row);
@@ -154,6 +156,7 @@ async function runOne(
     const result: Measurement = await measure(command, LIMIT_SECONDS, input);
     check();
     row.seconds.push(result.seconds);
+    if (result.cpuSeconds !== undefined) row.cpuSeconds.push(result.cpuSeconds);
     if (result.peakMemory !== undefined) row.peakMemory = Math.max(row.peakMemory ?? 0, result.peakMemory);
     if (subject.isPuressh) row.cipher = JSON.parse(result.stdout).algorithms.cipher;
   } catch (error) {
@@ -167,20 +170,19 @@ function report(plan: Plan, peer: Peer, place: string, rows: readonly Row[]): vo
   const rowOf = (subject: string, direction: Direction) =>
     rows.find((row) => row.subject === subject && row.direction === direction);
   const sftp = (direction: Direction) => rate(rowOf('sftp, aes128-gcm', direction));
-  const cells = [['', 'get MB/s', 'to sftp', 'put MB/s', 'to sftp', 'peak MB get', 'put']];
+  const cells = [['', 'get MB/s', 'to sftp', 'cpu s', 'MB', 'put MB/s', 'to sftp', 'cpu s', 'MB']];
   for (const name of new Set(rows.map((row) => row.subject))) {
     const line = [name];
     for (const direction of ['get', 'put'] as const) {
-      const value = rate(rowOf(name, direction));
+      const row = rowOf(name, direction);
+      const value = rate(row);
       line.push(show(value, value < 100 ? 1 : 0), show(value / sftp(direction), 2));
-    }
-    for (const direction of ['get', 'put'] as const) {
-      line.push(show((rowOf(name, direction)?.peakMemory ?? Number.NaN) / 1e6, 0));
+      line.push(show(median(row?.cpuSeconds ?? []), 2), show((row?.peakMemory ?? Number.NaN) / 1e6, 0));
     }
     cells.push(line);
   }
   const head = `${plan.bytes / MEBI} MiB, ${plan.rounds} round(s), round trip + ${plan.delay} ms, ${peer.identification}, files in ${place}`;
-  process.stdout.write(`\n${head}\n\n${table(cells)}\n\nto sftp: against sftp with aes128-gcm\n`);
+  process.stdout.write(`\n${head}\n\n${table(cells)}\n\n${LEGEND}\n`);
   for (const row of rows.filter((each) => each.failure !== undefined)) {
     process.stdout.write(`failed: ${row.subject} ${row.direction}: ${row.failure}\n`);
     process.exitCode = 1;
