@@ -1,0 +1,125 @@
+/** A connection that does what a test says, for tests of what drives one. Only what a driver and a channel pipe use. */
+
+import type { Connection } from '../../src/core/connection.ts';
+import type { Event } from '../../src/core/events.ts';
+import type { SshError } from '../../src/errors.ts';
+
+export class FakeConnection {
+  /** Calls in order, as text. */
+  readonly calls: string[] = [];
+  readonly events: Event[] = [];
+  /** What `takeOutput` gives, one batch a call. */
+  readonly output: Uint8Array[][] = [];
+  readonly received: Uint8Array[] = [];
+  readonly answers: [number, unknown][] = [];
+  readonly refusals: [number, SshError][] = [];
+  holdsInput = false;
+  closed = false;
+  due: number | undefined;
+  /** What `write` returns. */
+  room = true;
+  /** Runs at every `receive`. */
+  onReceive: (bytes: Uint8Array) => void = () => {};
+  #nextId = 0;
+
+  /** As what the driver takes. */
+  get connection(): Connection {
+    return this as unknown as Connection;
+  }
+
+  start(): void {
+    this.calls.push('start');
+  }
+
+  receive(bytes: Uint8Array): void {
+    this.received.push(bytes);
+    this.onReceive(bytes);
+  }
+
+  endOfInput(cause?: SshError): void {
+    this.calls.push('endOfInput');
+    this.close(cause);
+  }
+
+  tick(now: number): void {
+    this.calls.push(`tick ${now}`);
+    if (this.due !== undefined && this.due <= now) this.due = undefined;
+  }
+
+  answer(id: number, value: unknown): void {
+    this.answers.push([id, value]);
+  }
+
+  refuse(id: number, error: SshError): void {
+    this.refusals.push([id, error]);
+    this.close(error);
+  }
+
+  nextEvent(): Event | undefined {
+    return this.events.shift();
+  }
+
+  takeOutput(_budget: number): Uint8Array[] {
+    this.calls.push('takeOutput');
+    return this.output.shift() ?? [];
+  }
+
+  nextTimeout(_now: number): number | undefined {
+    return this.closed ? undefined : this.due;
+  }
+
+  disconnect(): void {
+    this.calls.push('disconnect');
+    this.close(undefined);
+  }
+
+  /** Enters the terminal state. */
+  close(cause: SshError | undefined): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.events.push({ type: 'closed', cause });
+  }
+
+  openChannel(kind: string, body: Uint8Array): number {
+    this.calls.push(`openChannel ${kind} ${body.length}`);
+    return this.#nextId++;
+  }
+
+  write(channel: number, pieces: readonly Uint8Array[]): boolean {
+    this.calls.push(`write ${channel} ${pieces.map((piece) => piece.length).join('+')}`);
+    return this.room;
+  }
+
+  endChannel(channel: number): void {
+    this.calls.push(`endChannel ${channel}`);
+  }
+
+  closeChannel(channel: number): void {
+    this.calls.push(`closeChannel ${channel}`);
+  }
+
+  consumed(channel: number, count: number): void {
+    this.calls.push(`consumed ${channel} ${count}`);
+  }
+
+  requestChannel(channel: number, request: string, body: Uint8Array, wantReply: boolean): number {
+    this.calls.push(`request ${channel} ${request} ${body.length} ${wantReply}`);
+    return 100 + this.#nextId++;
+  }
+
+  replyChannelRequest(channel: number, ok: boolean): void {
+    this.calls.push(`reply ${channel} ${ok}`);
+  }
+
+  /** The calls since the last time, without those that every turn makes. */
+  takeCalls(): string[] {
+    const calls = this.calls.filter((call) => call !== 'takeOutput');
+    this.calls.length = 0;
+    return calls;
+  }
+}
+
+/** Lets everything that is ready in memory run. */
+export async function settled(): Promise<void> {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+}
