@@ -352,7 +352,6 @@ export class Mux {
     this.#ready.delete(channel);
     state.sending = 'closed';
     this.#context.send(encode(connection.channelClose, { recipient: state.remote }));
-    if (state.receiving === 'closed') return;
     channel.closeTimer.start();
     this.#closing.add(channel);
   }

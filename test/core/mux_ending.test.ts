@@ -43,6 +43,8 @@ describe('Mux, ending a channel,', () => {
     side.mux.close(0);
     side.mux.end(0);
     assert.deepEqual([side.takeBulk(), side.takeSent()], [[], [CLOSE]]);
+    side.receive('5d 00000000 00000001');
+    assert.deepEqual(side.takeBulk(), [], 'a late WINDOW_ADJUST brings nothing back');
   });
 
   it('closes after its EOF went out, without a second one', () => {
