@@ -3,6 +3,7 @@
  * by the cofactor, which OpenSSH and the runtimes do not. See `ed25519_rule.ts`.
  */
 
+import { mulAddUnsafe } from '@noble/curves/abstract/curve.js';
 import { ed25519 as noble } from '@noble/curves/ed25519.js';
 import { concat, equalBytes } from '../../bytes/bytes.ts';
 import { ED25519_KEY, ED25519_ORDER, isAdmissible, littleEndian } from '../ed25519_rule.ts';
@@ -15,8 +16,9 @@ function satisfiesEquation(publicKey: Uint8Array, message: Uint8Array, signature
   const r = signature.subarray(0, ED25519_KEY);
   const s = littleEndian(signature.subarray(ED25519_KEY));
   const k = littleEndian(hashes.sha512.digest(concat(r, publicKey, message))) % ED25519_ORDER;
-  const a = noble.Point.fromBytes(publicKey);
-  const expected = noble.Point.BASE.multiplyUnsafe(s).subtract(a.multiplyUnsafe(k));
+  const { Point } = noble;
+  // Both products at once: as fast as with tables of the base point, which cost 50 ms at their first use.
+  const expected = mulAddUnsafe(Point, [Point.BASE, Point.fromBytes(publicKey).negate()], [s, k]);
   return equalBytes(expected.toBytes(), r);
 }
 

@@ -72,12 +72,12 @@ export function ecdhOver(curve: NistCurve, by: GroupOperations): Agreement {
 }
 
 function nobleEcdh(curve: NistCurve): Agreement {
+  const multiply = (scalar: Uint8Array, point: Uint8Array) => curve.noble.getSharedSecret(scalar, point, false);
+  const basePoint = curve.noble.Point.BASE.toBytes(false);
   return ecdhOver(curve, {
-    publicValue: (secret) => curve.noble.getPublicKey(secret, false),
-    shared: (secret, publicValue) => {
-      const point = curve.noble.getSharedSecret(secret, publicValue, false);
-      return point.subarray(1, 1 + curve.size); // its x coordinate
-    },
+    // Like any other point: noble's `getPublicKey` spends 60 ms and more on tables at its first use.
+    publicValue: (secret) => multiply(secret, basePoint),
+    shared: (secret, publicValue) => multiply(secret, publicValue).subarray(1, 1 + curve.size), // the x coordinate
   });
 }
 
