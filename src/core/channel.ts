@@ -17,8 +17,8 @@ const MAX_DATA = 32768;
 /** The half that we send on. `ending`: EOF follows the queue; `closing`: EOF and CLOSE follow the queue. */
 export type Sending = 'open' | 'ending' | 'ended' | 'closing' | 'closed';
 
-/** The half that we receive on. */
-export type Receiving = 'open' | 'eof' | 'closed';
+/** The half that we receive on; a peer's CLOSE ends the whole channel. */
+export type Receiving = 'open' | 'eof';
 
 export type ChannelState =
   /** Our CHANNEL_OPEN is out. */

@@ -241,7 +241,7 @@ export class Mux {
 
   #opened(id: number, what: string): { channel: Channel; state: OpenState } {
     const channel = this.#channels.get(id);
-    if (channel?.state.at !== 'open' || channel.state.receiving === 'closed') {
+    if (channel?.state.at !== 'open') {
       throw protocolError(`${what} for channel ${id}, which is not open`);
     }
     return { channel, state: channel.state };
@@ -310,7 +310,6 @@ export class Mux {
 
   #closed(id: number): void {
     const { channel, state } = this.#opened(id, 'CHANNEL_CLOSE');
-    state.receiving = 'closed';
     if (state.sending !== 'closed') this.#sendClose(channel, state);
     this.#channels.delete(id);
     this.#release(channel);

@@ -120,11 +120,6 @@ export class Transport {
     return phase === 'open' ? 'rekey' : 'early-rekey';
   }
 
-  /** Bytes received and not yet processed. */
-  get buffered(): number {
-    return this.#input.length;
-  }
-
   /** What was heard before the peer identified itself, for errors. */
   get heard(): string {
     return this.#peer === undefined ? this.#identificationReader.heard : '';
