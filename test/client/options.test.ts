@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { insecureAcceptAny } from '../../src/client/host_key.ts';
+import { type ConnectOptions, settingsOf } from '../../src/client/options.ts';
+import { root } from '../support/root.ts';
+
+const basics: ConnectOptions = { host: 'h', username: 'u', auth: [], hostKey: insecureAcceptAny() };
+
+describe('settingsOf', () => {
+  it('has the defaults of the design', () => {
+    const settings = settingsOf(basics);
+    assert.equal(settings.port, 22);
+    assert.equal(settings.window, 2_097_152);
+    assert.equal(settings.maxPacket, 32_768);
+    assert.deepEqual(settings.keepalive, { interval: 30_000, count: 3 });
+    assert.deepEqual(settings.rekey, { bytes: 1_073_741_824, packets: 2_147_483_648, time: 3_600_000 });
+    assert.equal(settings.maxAuthFailures, 5);
+  });
+
+  it('names the version of the package', () => {
+    const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string };
+    assert.equal(settingsOf(basics).software, `puressh_${version}`);
+  });
+
+  it('takes parts of groups, and undefined as nothing said', () => {
+    const settings = settingsOf({
+      ...basics,
+      port: undefined,
+      rekey: { bytes: 65_536, time: undefined as unknown as number },
+      keepalive: { count: 9 },
+      timeouts: { auth: 5, channelClose: 6, connect: 7 },
+      limits: { channels: 3 },
+    });
+    assert.equal(settings.port, 22);
+    assert.deepEqual(settings.rekey, { bytes: 65_536, packets: 2_147_483_648, time: 3_600_000 });
+    assert.deepEqual(settings.keepalive, { interval: 30_000, count: 9 });
+    assert.equal(settings.limits.authTime, 5);
+    assert.equal(settings.limits.channelCloseTime, 6);
+    assert.equal(settings.limits.identificationTime, 30_000);
+    assert.equal(settings.limits.channels, 3);
+  });
+
+  it('switches keepalives off', () => {
+    assert.equal(settingsOf({ ...basics, keepalive: false }).keepalive.interval, Number.POSITIVE_INFINITY);
+  });
+});
