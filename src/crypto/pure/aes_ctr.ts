@@ -6,7 +6,7 @@
 import { unsafe } from '@noble/ciphers/aes.js';
 import type { Stream, StreamName, StreamPrimitive } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
-import { inPlace } from './aligned.ts';
+import { aligned } from './aligned.ts';
 
 const BLOCK = 16;
 const LOW_WORD = 12; // where the low 32 bits of the counter stand
@@ -28,7 +28,12 @@ class CounterStream implements Stream {
   apply(data: Uint8Array): Uint8Array {
     const start = this.#useRest(data, 0);
     const end = start + Math.floor((data.length - start) / BLOCK) * BLOCK;
-    if (end > start) inPlace(data.subarray(start, end), (blocks) => this.#blocks(blocks));
+    if (end > start) {
+      const blocks = data.subarray(start, end);
+      const words = aligned(blocks);
+      this.#blocks(words);
+      if (words !== blocks) blocks.set(words);
+    }
     if (end < data.length) {
       this.#rest.fill(0);
       this.#blocks(this.#rest);

@@ -1,15 +1,9 @@
-/** Running word-wise ciphers over bytes that need not lie on a word boundary. */
+/** Bytes for word-wise ciphers, wherever in its buffer a packet happens to lie. */
 
 /**
- * Lets `transform` change `bytes` in place. Where `bytes` does not start on a 4-byte boundary it works on a copy that is
- * written back: two copies of 32 KiB cost 5 µs, noble's byte-wise path costs 50 µs.
+ * `bytes` where they start on a 4-byte boundary, else a copy that does, to be written back. Two copies of 32 KiB cost
+ * 5 µs; noble's byte-wise path for other offsets costs 50 µs, and its AES has none.
  */
-export function inPlace(bytes: Uint8Array, transform: (aligned: Uint8Array) => void): void {
-  if (bytes.byteOffset % 4 === 0) {
-    transform(bytes);
-  } else {
-    const aligned = new Uint8Array(bytes);
-    transform(aligned);
-    bytes.set(aligned);
-  }
+export function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
 }

@@ -4,17 +4,19 @@ import { poly1305 as noblePoly1305 } from '@noble/ciphers/_poly1305.js';
 import { chacha20orig } from '@noble/ciphers/chacha.js';
 import type { ChaCha, Poly1305 } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
-import { inPlace } from './aligned.ts';
+import { aligned } from './aligned.ts';
 
-export const CHACHA_KEY = 32;
-export const CHACHA_NONCE = 8;
+const CHACHA_KEY = 32;
+const CHACHA_NONCE = 8;
 const ONE_TIME_KEY = 32;
 
 export const chacha20: ChaCha = {
   apply(key, nonce, counter, data) {
     expectLength(key, CHACHA_KEY, 'ChaCha20 key'); // noble would take 16 bytes too
     expectLength(nonce, CHACHA_NONCE, 'ChaCha20 nonce');
-    inPlace(data, (aligned) => chacha20orig(key, nonce, aligned, aligned, counter));
+    const words = aligned(data);
+    chacha20orig(key, nonce, words, words, counter);
+    if (words !== data) data.set(words);
     return data;
   },
 };
