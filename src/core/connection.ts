@@ -246,9 +246,9 @@ export class Connection {
     this.#command(() => this.#mux.end(channel), undefined);
   }
 
-  /** CLOSE: after what is queued if `endChannel` came before, else at once. */
-  closeChannel(channel: number): void {
-    this.#command(() => this.#mux.close(channel), undefined);
+  /** CLOSE: at once, or, if `endChannel` came before and nothing is to be abandoned, after what is queued. */
+  closeChannel(channel: number, abandon = false): void {
+    this.#command(() => this.#mux.close(channel, abandon), undefined);
   }
 
   /** Gives back `count` bytes that `channel-data` delivered. */

@@ -89,14 +89,17 @@ export class Mux {
     this.#finishSending(channel, channel.state);
   }
 
-  /** Sends CLOSE: after what is queued if `end` came before, else at once. */
-  close(id: number): void {
+  /** Sends CLOSE: after what is queued if `end` came before, unless all is to be abandoned; else at once. */
+  close(id: number, abandon = false): void {
     const channel = this.#channels.get(id);
-    if (channel?.state.at !== 'open') return;
+    if (channel?.state.at !== 'open' || channel.state.sending === 'closed') return;
     const { state } = channel;
-    if (state.sending === 'ending') state.sending = 'closing';
-    else if (state.sending === 'open' || state.sending === 'ended') this.#sendClose(channel, state);
-    this.#finishSending(channel, state);
+    if (abandon || state.sending === 'open' || state.sending === 'ended') {
+      this.#sendClose(channel, state);
+    } else if (state.sending === 'ending') {
+      state.sending = 'closing';
+      this.#awaitPeer(channel);
+    }
   }
 
   /** Gives back received bytes; credit goes to the peer in sensible steps. */
@@ -152,7 +155,10 @@ export class Mux {
       if (parts === undefined) continue;
       if (channel.sendable) this.#ready.add(channel);
       if (channel.hasDrained()) this.#context.emit({ type: 'channel-drain', channel: channel.id });
-      if (channel.state.at === 'open') this.#finishSending(channel, channel.state);
+      if (channel.state.at === 'open') {
+        if (channel.state.sending === 'closing') channel.closeTimer.start();
+        this.#finishSending(channel, channel.state);
+      }
       return parts;
     }
     return undefined;
@@ -165,9 +171,16 @@ export class Mux {
     return due;
   }
 
-  /** Lets go of channels whose peer never answers CLOSE; their numbers stay reserved. */
+  /**
+   * Lets go of channels whose peer never answers CLOSE; their numbers stay reserved. One that takes nothing of what comes
+   * before our CLOSE gets it without that.
+   */
   tick(now: number): void {
-    for (const channel of this.#closing) if (channel.closeTimer.expired(now)) this.#release(channel);
+    for (const channel of this.#closing) {
+      if (!channel.closeTimer.expired(now)) continue;
+      if (channel.state.at === 'open' && channel.state.sending === 'closing') this.#sendClose(channel, channel.state);
+      else this.#release(channel);
+    }
   }
 
   // Input
@@ -351,6 +364,11 @@ export class Mux {
     this.#ready.delete(channel);
     state.sending = 'closed';
     this.#context.send(encode(connection.channelClose, { recipient: state.remote }));
+    this.#awaitPeer(channel);
+  }
+
+  /** From here on the peer's CLOSE, or progress towards ours, is due. */
+  #awaitPeer(channel: Channel): void {
     channel.closeTimer.start();
     this.#closing.add(channel);
   }

@@ -113,12 +113,17 @@ export class ChannelPipe implements BytePipe {
   }
 
   /**
-   * CLOSE: after what was written if `end` came before it, at once otherwise. `closed` follows when the peer has closed too,
+   * CLOSE: at once, or, if `end` came before it and there is no `cause`, after what was written. `closed` follows when the peer has closed too,
    * which OpenSSH does only when the program on the channel has ended, or has had its time (`timeouts.channelClose`).
    */
   close(cause?: SshError): void {
-    if (this.#state === 'closing' || this.#state === 'closed') return;
-    if (this.#state === 'open') this.#sendClose();
+    if (this.#state === 'closed') return;
+    // an abort overtakes a close that still waits for what was written
+    if (this.#state === 'closing') {
+      if (cause !== undefined && this.#closeCause === undefined) this.#sendClose(true);
+      return;
+    }
+    if (this.#state === 'open') this.#sendClose(cause !== undefined);
     this.#state = 'closing';
     this.#closeCause = cause;
     this.#failPending(cause ?? new SshError('channel-closed', 'This side closed the channel'));
@@ -197,7 +202,7 @@ export class ChannelPipe implements BytePipe {
 
   #opened(): void {
     if (this.#state === 'closing') {
-      this.#sendClose();
+      this.#sendClose(true);
       return;
     }
     this.#state = 'open';
@@ -222,8 +227,8 @@ export class ChannelPipe implements BytePipe {
     else notice(this.#sink);
   }
 
-  #sendClose(): void {
-    this.#driver.connection.closeChannel(this.#id);
+  #sendClose(abandon: boolean): void {
+    this.#driver.connection.closeChannel(this.#id, abandon);
     this.#driver.wake();
   }
 

@@ -47,6 +47,32 @@ describe('Mux, ending a channel,', () => {
     assert.deepEqual(side.takeBulk(), [], 'a late WINDOW_ADJUST brings nothing back');
   });
 
+  it('sends CLOSE at once when what is queued is to be abandoned, even after it was ended and closed', () => {
+    const side = opened('00000002');
+    side.mux.write(0, [fromHex('010203')], 0);
+    side.mux.end(0);
+    side.mux.close(0);
+    side.mux.close(0, true);
+    assert.deepEqual([side.takeBulk(), side.takeSent()], [[], [CLOSE]]);
+  });
+
+  it('closes a peer that takes nothing more in the end, counting from the last that it took', () => {
+    const side = opened('00000002');
+    side.mux.write(0, [fromHex('010203')], 0);
+    side.mux.end(0);
+    side.mux.close(0);
+    assert.equal(side.mux.dueAt(1000), 11_000);
+    assert.deepEqual(side.takeBulk(), ['5e00000009000000020102']);
+    assert.equal(side.mux.dueAt(5000), 15_000);
+    side.mux.tick(14_999);
+    assert.deepEqual(side.takeSent(), []);
+    side.mux.tick(15_000);
+    assert.deepEqual([side.takeSent(), side.takeEvents()], [[CLOSE], []]);
+    assert.equal(side.mux.dueAt(15_000), 25_000);
+    side.mux.tick(25_000);
+    assert.deepEqual(side.takeEvents(), [{ type: 'channel-closed', channel: 0 }]);
+  });
+
   it('closes after its EOF went out, without a second one', () => {
     const side = opened();
     side.mux.end(0);
