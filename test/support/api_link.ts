@@ -10,6 +10,7 @@ import { Link } from '../../src/client/link.ts';
 import { settingsOf } from '../../src/client/options.ts';
 import type { ClientOptions } from '../../src/connect.ts';
 import { SshError } from '../../src/errors.ts';
+import type { Clock } from '../../src/io/clock.ts';
 import { memoryPipes } from '../../src/io/memory_pipe.ts';
 import type { BytePipe } from '../../src/io/pipe.ts';
 import { SshClient } from '../../src/ssh_client.ts';
@@ -20,9 +21,22 @@ import { replayedRandom } from './replayed_random.ts';
 import { type PeerOptions, ScriptedPeer } from './scripted_peer.ts';
 import { VirtualClock } from './virtual_clock.ts';
 
+export type Direction = 'toClient' | 'toPeer';
+
+/** Where and how the line breaks. */
+export interface CutPoint {
+  readonly direction: Direction;
+  /** Packets in that direction that still arrive. */
+  readonly packets: number;
+  readonly how: 'reset' | 'fin';
+}
+
 export interface ApiLinkOptions {
   readonly client?: Partial<ClientOptions>;
   readonly peer?: Partial<PeerOptions>;
+  readonly cut?: CutPoint;
+  /** Default: one run by hand. */
+  readonly clock?: Clock;
 }
 
 /** Turns of the event loop without a byte after which nothing is expected any more. */
@@ -36,15 +50,26 @@ export class ApiLink {
   readonly chunking: Chunking;
   readonly peer: ScriptedPeer;
   readonly clock: VirtualClock = new VirtualClock();
+  /** The clock that the client runs on: the one by hand unless another was given. */
+  readonly running: Clock;
   /** Resolves when the client is logged in. */
   readonly connected: Promise<SshClient>;
   /** Why the peer's end of the pipe is down, once it is. */
   ended: { readonly cause: SshError | undefined } | undefined;
   readonly #pipe: BytePipe;
+  /** Runs in every turn while something is awaited, as a server would that answers by itself; true if it did anything. */
+  attend: () => boolean = () => false;
+  /** Packets that passed. */
+  readonly passed: Record<Direction, number> = { toClient: 0, toPeer: 0 };
+  readonly #cut: CutPoint | undefined;
+  /** The line breaks once what is on it has arrived, and is broken. */
+  #line: 'whole' | 'breaking' | 'broken' = 'whole';
   #moved = false;
 
   constructor(chunking: Chunking, options: ApiLinkOptions = {}) {
     this.chunking = chunking;
+    this.#cut = options.cut;
+    this.running = options.clock ?? this.clock;
     const random = replayedRandom('line');
     const [near, far] = memoryPipes({ chunk: (bytes) => cut(bytes, chunking, random) });
     this.#pipe = far;
@@ -53,8 +78,10 @@ export class ApiLink {
     far.open({
       data: (bytes) => {
         this.#moved = true;
-        this.peer.receive(bytes);
+        if (this.#line === 'whole') this.peer.receive(bytes);
         far.consumed(bytes.length);
+        this.passed.toPeer = this.peer.received;
+        this.#check();
       },
       end: () => far.end(),
       drain: () => {},
@@ -62,15 +89,18 @@ export class ApiLink {
         this.ended = { cause };
       },
     });
-    this.connected = connect(near, this.clock, options.client ?? {});
+    this.connected = connect(near, this.running, options.client ?? {});
     this.connected.catch(() => {});
+    this.#check();
   }
 
   /** Waits until neither side has anything to say. */
   async quiet(): Promise<void> {
     for (let turns = 0; turns < QUIET_TURNS; turns++) {
+      if (this.attend()) this.#moved = true;
       this.#flush();
       await turn();
+      if (this.#line === 'breaking') this.#break();
       if (this.#moved) turns = 0;
       this.#moved = false;
     }
@@ -140,9 +170,9 @@ export class ApiLink {
   }
 
   /** The line breaks. */
-  reset(message = 'read ECONNRESET'): void {
+  reset(): void {
     this.#flush();
-    this.#pipe.close(new SshError('connection-lost', message, { fault: 'network' }));
+    this.#pipe.close(new SshError('connection-lost', 'read ECONNRESET', { fault: 'network' }));
   }
 
   /** The peer closes without a word. */
@@ -151,15 +181,40 @@ export class ApiLink {
     this.#pipe.end();
   }
 
+  get broken(): boolean {
+    return this.#line === 'broken';
+  }
+
   #flush(): void {
     const output = this.peer.takeOutput();
-    if (output.length === 0) return;
+    if (output.length === 0 || this.#line !== 'whole') return;
     this.#moved = true;
-    this.#pipe.write([concat(...output)]);
+    if (this.#cut === undefined) {
+      this.#pipe.write([concat(...output)]);
+      return;
+    }
+    for (const packet of output) {
+      if (this.#line !== 'whole') return;
+      this.#pipe.write([packet]);
+      this.passed.toClient++;
+      this.#check();
+    }
+  }
+
+  #check(): void {
+    if (this.#cut === undefined || this.#line !== 'whole') return;
+    if (this.passed[this.#cut.direction] >= this.#cut.packets) this.#line = 'breaking';
+  }
+
+  #break(): void {
+    this.#line = 'broken';
+    this.#moved = true;
+    if (this.#cut?.how === 'fin') this.#pipe.end();
+    else this.#pipe.close(new SshError('connection-lost', 'read ECONNRESET', { fault: 'network' }));
   }
 }
 
-async function connect(pipe: BytePipe, clock: VirtualClock, changes: Partial<ClientOptions>): Promise<SshClient> {
+async function connect(pipe: BytePipe, clock: Clock, changes: Partial<ClientOptions>): Promise<SshClient> {
   const crypto = { ...memoCrypto, random: replayedRandom('client') };
   const options = { host: 'example.org', username: 'ada', auth: [], hostKey: insecureAcceptAny(), ...changes };
   const link = await Link.establish({ pipe, settings: settingsOf(options), crypto, clock });
