@@ -101,6 +101,12 @@ const rekeyAsked = (link: Link): void => {
   link.peer.takeKexinit();
   link.pump();
 };
+const earlyAsked = (link: Link): void => {
+  auth(link);
+  link.peer.sendKexinit();
+  link.peer.takeKexinit();
+  link.pump();
+};
 const rekeySwitching = (link: Link): void => {
   rekeyAsked(link);
   link.peer.send(encode(ecdh.reply, link.peer.reply()));
@@ -191,6 +197,12 @@ const states: State[] = [
       192: PONG,
       193: I,
     },
+  },
+  {
+    name: 'method runs again before login',
+    strict: true,
+    reach: earlyAsked,
+    rules: { ...laxExchange, 31: 'sends NEWKEYS' },
   },
   { name: 'open', strict: true, reach: open, rules: openRules },
   {
