@@ -57,6 +57,7 @@ describe('memoryPipes', () => {
       written += 30;
     };
     write();
+    for (; written < 300; written += 30) assert.equal(left.write([all.slice(written, written + 30)]), false);
     await settled();
     assert.ok(b.received >= 100 && b.received < 130, `${b.received}`);
     assert.equal(a.drains, 0);
