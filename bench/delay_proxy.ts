@@ -88,6 +88,7 @@ function relay(from: Socket, to: Socket, oneWay: number): void {
     timer = setTimeout(depart, Math.max(0, next.due - performance.now()));
   };
   const add = (what: Departure['what']): void => {
+    if (to.destroyed) return;
     queue.push({ due: performance.now() + oneWay, what });
     arm();
   };
@@ -101,13 +102,14 @@ function relay(from: Socket, to: Socket, oneWay: number): void {
     if (full()) from.pause();
   });
   from.on('end', () => add('end'));
-  from.on('error', () => add('cut'));
-  from.on('close', () => add('cut'));
+  from.on('error', () => {}); // `close` follows
+  from.on('close', () => {
+    if (!from.readableEnded) add('cut');
+  });
   to.on('drain', resume);
   to.on('close', () => {
     clearTimeout(timer);
     queue.length = 0;
-    from.destroy();
   });
 }
 
