@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -184,14 +184,5 @@ describe('local files', () => {
     });
     await writing;
     assert.deepEqual(read, pattern(25));
-  });
-
-  it('of a folder that may not be read are an error', {
-    ...(process.getuid?.() === 0 ? { skip: 'root may' } : {}),
-  }, async () => {
-    const closed = join(folder, 'closed');
-    mkdirSync(closed, { mode: 0o000 });
-    const error = await rejectsWith(files.open(join(closed, 'x'), { access: 'read' }), 'bad-local-file');
-    assert.match(error.message, /: permission denied$/);
   });
 });
