@@ -20,7 +20,7 @@ const UNWINDOWED = 8 * 1024 * 1024;
 export class ReadBudget {
   readonly #pipe: BytePipe;
   readonly #wake: (pump: Pump) => void;
-  /** In order of arrival: the first is served first. */
+  /** In the order in which they are woken: who waits longest comes first. */
   readonly #waiting = new Set<Pump>();
   #asked = 0;
   #held = 0;
@@ -55,14 +55,13 @@ export class ReadBudget {
    */
   take(pump: Pump, length: number, starving: boolean): boolean {
     const cost = length + DATA_HEADER;
-    const first = this.#waiting.size === 0 ? pump : this.#waiting.values().next().value;
     const fits = this.#asked + this.#held - this.#lent + cost <= this.limit;
-    if (!(fits && first === pump) && !(starving && this.#lend(cost))) {
+    if (!fits && !(starving && this.#lend(cost))) {
       this.#waiting.add(pump);
       return false;
     }
     this.#asked += cost;
-    if (this.#waiting.delete(pump)) this.#wakeWaiting();
+    this.#waiting.delete(pump); // to be the last of those who wait, should it want more
     return true;
   }
 

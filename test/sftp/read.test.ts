@@ -160,6 +160,27 @@ describe('readFile and the receive window (T05)', () => {
   });
 });
 
+describe('readFile and other transfers', () => {
+  it('shares the window fairly: the second of two files is not left waiting', async () => {
+    const count = new Map<string, number>();
+    const script: Script = {
+      window: 128 * KIB,
+      read: ({ path, length }) => {
+        count.set(path, (count.get(path) ?? 0) + length);
+        return 'honest';
+      },
+    };
+    const bytes = patterned(2048 * KIB);
+    const server = new ScriptedSftp(script).add('/a', bytes).add('/b', bytes);
+    const client = await SftpClient.open(server);
+    const first = client.readFile('/a').then(() => count.get('/b') as number);
+    const second = client.readFile('/b');
+    assert.ok((await first) > 1024 * KIB, `${await first} bytes of the second file when the first was done`);
+    await second;
+    await client.close();
+  });
+});
+
 describe('readFile and the end of the file', () => {
   it('takes an empty file for one READ', async () => {
     const { result, server } = await read({}, new Uint8Array(0));
