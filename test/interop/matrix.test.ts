@@ -66,7 +66,7 @@ describe('sshd with a key exchange every 64 KiB', () => {
       const name = mac === undefined ? cipher : `${cipher} with ${mac}`;
       it(`${provider}: ${name} carries a file each way`, {
         ...sshd.options,
-        timeout: full ? 1_200_000 : 120_000,
+        timeout: full ? 7_200_000 : 120_000,
       }, async () => {
         for (const pair of pairs(index)) await both(provider, cipher, mac, pair);
       });
