@@ -3,6 +3,7 @@
  * that waits is as fast as the peer. Must not know what kind of pipe it is.
  */
 
+import { copy } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import type { BytePipe } from './pipe.ts';
 
@@ -23,7 +24,7 @@ export class ByteSink {
         }
         if (this.#failed !== undefined) throw this.#failed;
         // a copy, because writers may use their buffer again once the write has resolved
-        if (pipe.write([chunk.slice()])) return undefined;
+        if (pipe.write([copy(chunk)])) return undefined;
         return new Promise((resolve, reject) => {
           this.#waiting = { resolve, reject };
         });

@@ -3,6 +3,7 @@
  * SHA-256 fingerprints that OpenSSH shows. Must not know private keys, files, or who trusts a key.
  */
 
+import { copy } from '../bytes/bytes.ts';
 import { trimZeros } from '../bytes/mpint.ts';
 import { DecodeError, Reader } from '../bytes/reader.ts';
 import { base64, fromBase64, printable } from '../bytes/text.ts';
@@ -53,7 +54,7 @@ export function isEcdsaType(type: string): type is EcdsaKeyType {
  * the point of an ECDSA key is also checked to lie on its curve.
  */
 export function parsePublicKey(blob: Uint8Array, crypto?: Pick<CryptoProvider, 'ecdsa'>): PublicKey {
-  const own = blob.slice();
+  const own = copy(blob);
   const reader = new Reader(own);
   const type = readType(reader);
   const parts = readParts(reader, type, crypto);

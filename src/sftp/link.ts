@@ -3,6 +3,7 @@
  * when, and the one terminal state. Knows nothing of files and transfers.
  */
 
+import { plain } from '../bytes/bytes.ts';
 import { type SshError, toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
 import type { BytePipe, PipeSink } from '../io/pipe.ts';
@@ -193,7 +194,7 @@ export class Link implements PipeSink {
     this.heardAt = this.clock.now();
     this.#kept = 0;
     try {
-      this.turn(() => this.#requester.receive(bytes));
+      this.turn(() => this.#requester.receive(plain(bytes)));
     } catch (error) {
       this.fail(toSshError(error, 'protocol'));
       return;

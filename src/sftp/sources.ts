@@ -1,5 +1,6 @@
 /** The kinds of sources: a local file, bytes, an iterable, a Web Stream. Bytes of the caller are copied, once. */
 
+import { copy } from '../bytes/bytes.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { LocalFile } from '../io/local_files.ts';
 import type { SourceEvents, WriteSource } from './source.ts';
@@ -43,7 +44,7 @@ export function bytesSource(bytes: Uint8Array): WriteSource {
         events.end();
         return;
       }
-      const piece = bytes.slice(position, position + STEP);
+      const piece = copy(bytes.subarray(position, position + STEP));
       position += piece.length;
       events.push(piece);
     },
@@ -74,7 +75,7 @@ export function iterableSource(chunks: AsyncIterable<Uint8Array> | ReadableStrea
       events.broken(toSshError(error, 'bad-argument', { operation: 'read' }));
       return;
     }
-    const piece = current.slice(position, position + STEP);
+    const piece = copy(current.subarray(position, position + STEP));
     position += piece.length;
     events.push(piece);
   };

@@ -1,5 +1,6 @@
 /** The content of an open file as an async iterator and as Web Streams, at the pace of whoever reads or writes. */
 
+import { copy } from '../bytes/bytes.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { OpenHandle } from './operations.ts';
 import type { RangeOptions, TransferOptions } from './options.ts';
@@ -148,7 +149,7 @@ export function writableOf(
         });
       },
       write: (chunk) => {
-        if (chunk instanceof Uint8Array) return source.offer(chunk.slice());
+        if (chunk instanceof Uint8Array) return source.offer(copy(chunk));
         throw new SshError('bad-argument', `A chunk must be a Uint8Array, not ${typeof chunk}`);
       },
       close: async () => {

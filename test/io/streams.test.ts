@@ -116,9 +116,10 @@ describe('streamsFromPipe', () => {
     const streams = streamsFromPipe(left);
     const end = new PipeEnd(right);
     const writer = streams.writable.getWriter();
-    const buffer = pattern(1000);
-    await writer.write(buffer);
-    buffer.fill(0); // the writer's own again
+    for (const buffer of [pattern(600), Buffer.from(pattern(1000).subarray(600))]) {
+      await writer.write(buffer);
+      buffer.fill(0); // the writer's own again
+    }
     await writer.close();
     await end.until(() => end.ended, 'end');
     assert.deepEqual(end.bytes, Buffer.from(pattern(1000)));

@@ -153,6 +153,19 @@ describe('put', () => {
     assert.ok(equalBytes(mine, patterned(100_000)));
   });
 
+  it('takes an iterable that uses one buffer for all its pieces', async () => {
+    for (const buffer of [new Uint8Array(1000), Buffer.alloc(1000)]) {
+      async function* pieces(): AsyncGenerator<Uint8Array> {
+        for (let at = 0; at < BYTES.length; at += buffer.length) {
+          buffer.set(BYTES.subarray(at, at + buffer.length));
+          yield buffer;
+        }
+      }
+      const { server } = await put({}, pieces());
+      assert.ok(equalBytes(content(server), BYTES), buffer.constructor.name);
+    }
+  });
+
   it('never has more queued than the pipe takes and one write', async () => {
     const room = 64 * 1024;
     const { server, result } = await put({ room }, patterned(4_000_000));

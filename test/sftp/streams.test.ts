@@ -168,6 +168,21 @@ describe('writable', () => {
     });
   }
 
+  it('has copied a chunk when the write has resolved', async () => {
+    for (const buffer of [new Uint8Array(1000), Buffer.alloc(1000)]) {
+      const { server, client } = await setUp();
+      const writer = client.writable('/w').getWriter();
+      for (let at = 0; at < BYTES.length; at += buffer.length) {
+        const piece = buffer.subarray(0, BYTES.length - at);
+        piece.set(BYTES.subarray(at, at + buffer.length));
+        await writer.write(piece);
+      }
+      await writer.close();
+      assert.ok(equalBytes(server.files.get('/w')?.bytes as Uint8Array, BYTES), buffer.constructor.name);
+      await assertClean(server, client);
+    }
+  });
+
   it('writes from a position on, into what is there', async () => {
     const { server, client } = await setUp();
     server.add('/w', new Uint8Array(10).fill(1));
