@@ -7,7 +7,7 @@ export function copy(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/** `bytes` as a plain `Uint8Array` over the same memory, so that no subclass with other habits goes on. */
+/** `bytes` as a plain `Uint8Array` over the same memory: no `Buffer`, with its other `slice`, goes on. */
 export function plain(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }

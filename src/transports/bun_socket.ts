@@ -1,6 +1,6 @@
 /** A TCP connection of Bun as a byte pipe. */
 
-import { concat } from '../bytes/bytes.ts';
+import { concat, plain } from '../bytes/bytes.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -152,8 +152,7 @@ class BunSocketPipe implements BytePipe {
       this.#paused = true;
       this.#socket?.pause();
     }
-    // not a Buffer: its `slice` does not copy. Bun gives every chunk memory of its own
-    const chunk = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+    const chunk = plain(bytes); // Bun gives every chunk memory of its own
     this.#tell((sink) => sink.data(chunk));
   }
 

@@ -1,6 +1,7 @@
 /** A TCP connection of `node:net` as a byte pipe. */
 
 import { connect, type Socket } from 'node:net';
+import { plain } from '../bytes/bytes.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -68,8 +69,7 @@ export class NodeSocketPipe implements BytePipe {
     socket.on('data', (chunk) => {
       this.#unconsumed += chunk.length;
       if (this.#unconsumed >= READ_BOUND) socket.pause();
-      // not a Buffer: its `slice` does not copy
-      sink.data(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length));
+      sink.data(plain(chunk));
     });
     socket.on('end', () => sink.end());
   }

@@ -4,6 +4,7 @@
  */
 
 import { sign as createSignature, diffieHellman, verify as verifySignature } from 'node:crypto';
+import { plain } from '../../bytes/bytes.ts';
 import type { GroupOperations } from '../agreement.ts';
 import { ED25519_KEY, isAdmissible } from '../ed25519_rule.ts';
 import type { Agreement, AgreementName, CurveName, Ecdsa, Ed25519, Rsa } from '../provider.ts';
@@ -12,7 +13,6 @@ import { checkScalar, ecdhOver, nistCurves } from '../pure/nist.ts';
 import { x25519Over } from '../pure/x25519.ts';
 import { expectLength } from '../refuse.ts';
 import { rsaNumbers } from '../rsa_rule.ts';
-import { plain } from './node_bulk.ts';
 import { type KeyKind, privateKey, publicKey, publicValue, rsaPrivateKey, rsaPublicKey } from './node_keys.ts';
 
 /** What `action` gives, or `undefined` where the runtime cannot do it. */

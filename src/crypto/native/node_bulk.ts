@@ -1,6 +1,7 @@
 /** Hashes, MACs and ciphers of `node:crypto`, as Node, Deno and Bun offer it. Nothing here is trusted before its self test. */
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, createSecretKey } from 'node:crypto';
+import { plain } from '../../bytes/bytes.ts';
 import type {
   AeadName,
   AeadPrimitive,
@@ -13,11 +14,6 @@ import type {
   StreamPrimitive,
 } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
-
-/** The same bytes without the habits of `Buffer`, whose `slice` does not copy. */
-export function plain(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-}
 
 function hash(name: HashName, size: number): Hash {
   return { size, digest: (message) => plain(createHash(name).update(message).digest()) };

@@ -5,10 +5,10 @@
 
 import { Buffer } from 'node:buffer';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { plain } from '../../bytes/bytes.ts';
 import { bigintFromBytes, minimalBytes } from '../../bytes/mpint.ts';
 import { fromHex } from '../../bytes/text.ts';
 import type { CurveName, RsaPrivateKey, RsaPublicKey } from '../provider.ts';
-import { plain } from './node_bulk.ts';
 
 export type KeyKind = 'x25519' | 'ed25519' | CurveName;
 
