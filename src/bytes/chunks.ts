@@ -1,9 +1,17 @@
 /**
  * A first-in first-out queue of received chunks. Taking from it copies only where what is taken spans two chunks;
- * all work together is linear in the bytes that pass through.
+ * all work together is linear in the bytes that pass through. A peer that sends byte by byte costs no more memory than one
+ * that does not: once many chunks wait, small ones are packed together.
  */
 
 const COMPACT_AT = 64; // consumed chunks are dropped from the front once this many, and half of all, have piled up
+
+/** Chunks that wait before small ones are packed: a queue that is taken from at once never copies. */
+const PACK_FROM = 64;
+/** An array costs some hundred bytes beside its content, so that a smaller chunk is mostly overhead. */
+const SMALL = 1024;
+/** Bytes that are packed into one chunk. */
+const PACK_SIZE = 16 * 1024;
 
 export class ChunkQueue {
   #chunks: Uint8Array[] = [];
@@ -11,6 +19,9 @@ export class ChunkQueue {
   #offset = 0;
   #length = 0;
   #scanned = 0;
+  /** What the last chunk is a view of, where there is room behind it. */
+  #pack: Uint8Array | undefined;
+  #packed = 0;
 
   /** Bytes in the queue. */
   get length(): number {
@@ -20,8 +31,13 @@ export class ChunkQueue {
   /** Appends `chunk`; the queue owns it from now on. */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
-    this.#chunks.push(chunk);
     this.#length += chunk.length;
+    if (chunk.length < SMALL && this.#chunks.length - this.#first >= PACK_FROM) {
+      this.#append(chunk);
+    } else {
+      this.#chunks.push(chunk);
+      this.#pack = undefined;
+    }
   }
 
   /** The next `count` bytes without taking them, or `undefined` when there are fewer. */
@@ -73,6 +89,20 @@ export class ChunkQueue {
     return -1;
   }
 
+  /** Copies a small chunk behind the others in the last one. */
+  #append(chunk: Uint8Array): void {
+    let pack = this.#pack;
+    if (pack === undefined || this.#packed + chunk.length > PACK_SIZE) {
+      pack = new Uint8Array(PACK_SIZE);
+      this.#pack = pack;
+      this.#packed = 0;
+      this.#chunks.push(pack);
+    }
+    pack.set(chunk, this.#packed);
+    this.#packed += chunk.length;
+    this.#chunks[this.#chunks.length - 1] = pack.subarray(0, this.#packed);
+  }
+
   #gather(count: number): Uint8Array {
     const bytes = new Uint8Array(count);
     let at = 0;
@@ -103,6 +133,7 @@ export class ChunkQueue {
     if (this.#first === this.#chunks.length) {
       this.#chunks = [];
       this.#first = 0;
+      this.#pack = undefined;
     } else if (this.#first >= COMPACT_AT && 2 * this.#first >= this.#chunks.length) {
       this.#chunks = this.#chunks.slice(this.#first);
       this.#first = 0;

@@ -53,10 +53,11 @@ export function acceptNewIn(file: TextFile): HostKeyPolicy {
 }
 
 async function entriesOf(files: readonly TextFile[]): Promise<KnownHostsEntry[]> {
-  const entries: KnownHostsEntry[] = [];
+  let entries: KnownHostsEntry[] = [];
   for (const file of files) {
     const text = await file.read();
-    if (text !== undefined) entries.push(...parseKnownHosts(text, file.name).entries);
+    // not push(...): a file may have more lines than a call can take arguments
+    if (text !== undefined) entries = entries.concat(parseKnownHosts(text, file.name).entries);
   }
   return entries;
 }

@@ -3,7 +3,8 @@
  * command is never held up by output that nobody reads. RFC 4254 §6.5, §6.10.
  */
 
-import { concat } from '../bytes/bytes.ts';
+import { copy } from '../bytes/bytes.ts';
+import { ChunkQueue } from '../bytes/chunks.ts';
 import { utf8 } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
@@ -86,7 +87,7 @@ export async function run(link: Link, command: string, options: RunOptions = {})
 class Output {
   /** Resolves when the channel has closed in good order; rejects with the first failure, and does not wait for the server. */
   readonly complete: Promise<void>;
-  readonly #kept: { readonly stdout: Uint8Array[]; readonly stderr: Uint8Array[] } = { stdout: [], stderr: [] };
+  readonly #kept = { stdout: new ChunkQueue(), stderr: new ChunkQueue() };
   readonly #options: RunOptions;
   readonly #max: number;
   #size = 0;
@@ -112,7 +113,7 @@ class Output {
       this.fail(channel, new SshError('limit', `The command printed more than ${this.#max} bytes: ${hint}`));
       return;
     }
-    this.#kept[stream].push(data.slice());
+    this.#kept[stream].push(copy(data));
   }
 
   closed(cause: SshError | undefined): void {
@@ -126,7 +127,7 @@ class Output {
   }
 
   result(): { readonly stdout: Uint8Array; readonly stderr: Uint8Array } {
-    return { stdout: concat(...this.#kept.stdout), stderr: concat(...this.#kept.stderr) };
+    return { stdout: this.#kept.stdout.takeAll(), stderr: this.#kept.stderr.takeAll() };
   }
 }
 

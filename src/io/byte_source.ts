@@ -3,6 +3,7 @@
  * and not before. Must not know where bytes come from.
  */
 
+import { ChunkQueue } from '../bytes/chunks.ts';
 import { SshError } from '../errors.ts';
 
 /** How a source treats what nobody reads. */
@@ -20,7 +21,7 @@ export class ByteSource {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #consumed: (count: number) => void;
   readonly #keepUnread: number | undefined;
-  readonly #queue: Uint8Array[] = [];
+  #queue = new ChunkQueue();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   /** Given back though nobody has read them. */
   #kept = 0;
@@ -85,9 +86,9 @@ export class ByteSource {
 
   #serve(): void {
     if (this.#state === 'done') return;
-    if (this.#wanted && this.#queue.length > 0) {
+    const bytes = this.#wanted ? this.#queue.takeSome(Number.MAX_SAFE_INTEGER) : undefined;
+    if (bytes !== undefined) {
       this.#wanted = false;
-      const bytes = this.#queue.shift() as Uint8Array;
       const free = Math.min(this.#kept, bytes.length);
       this.#kept -= free;
       this.#controller?.enqueue(bytes);
@@ -106,9 +107,8 @@ export class ByteSource {
 
   #finish(): void {
     this.#state = 'done';
-    let unread = -this.#kept;
-    for (const bytes of this.#queue) unread += bytes.length;
-    this.#queue.length = 0;
+    const unread = this.#queue.length - this.#kept;
+    this.#queue = new ChunkQueue();
     this.#kept = 0;
     if (unread > 0) this.#consumed(unread);
   }

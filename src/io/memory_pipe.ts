@@ -3,7 +3,7 @@
  * delivered by the other in a microtask, in order, so that a run with the same input is the same run.
  */
 
-import { concat } from '../bytes/bytes.ts';
+import { join } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import type { BytePipe, PipeSink } from './pipe.ts';
 
@@ -60,7 +60,7 @@ class MemoryEnd implements BytePipe {
 
   write(pieces: readonly Uint8Array[]): boolean {
     if (this.#state !== 'open' || this.#ended || this.#peer.#state !== 'open') return true;
-    const chunks = this.#chunk === undefined ? pieces : this.#chunk(concat(...pieces));
+    const chunks = this.#chunk === undefined ? pieces : this.#chunk(join(pieces));
     for (const chunk of chunks) {
       if (chunk.length === 0) continue;
       this.#peer.#incoming.push(chunk);

@@ -3,7 +3,7 @@
  * code that wants streams. Must not know SSH.
  */
 
-import { concat } from '../bytes/bytes.ts';
+import { join } from '../bytes/bytes.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { ByteSink } from './byte_sink.ts';
 import { ByteSource } from './byte_source.ts';
@@ -70,7 +70,7 @@ class StreamPipe implements BytePipe {
 
   write(pieces: readonly Uint8Array[]): boolean {
     if (this.#closed || this.#writeEnded) return true;
-    const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : concat(...pieces);
+    const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : join(pieces);
     this.#queued += bytes.length;
     this.#writer.write(bytes).then(
       () => this.#written(bytes.length),

@@ -1,6 +1,6 @@
 /** A TCP connection of Bun as a byte pipe. */
 
-import { concat, plain } from '../bytes/bytes.ts';
+import { join, plain } from '../bytes/bytes.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -118,7 +118,7 @@ class BunSocketPipe implements BytePipe {
 
   write(pieces: readonly Uint8Array[]): boolean {
     if (this.#closed || this.#ending) return true;
-    const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : concat(...pieces);
+    const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : join(pieces);
     this.#queued += bytes.length;
     this.#rest.push(bytes);
     if (this.#rest.length === 1) this.#send();

@@ -1,6 +1,6 @@
 /** Local files with Deno. */
 
-import { concat } from '../bytes/bytes.ts';
+import { join } from '../bytes/bytes.ts';
 import type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from '../io/local_files.ts';
 import { type DenoFile, type DenoFileInfo, deno } from './deno_api.ts';
 import { fileError, isMissing } from './file_error.ts';
@@ -84,7 +84,7 @@ function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   let size = 0;
   for (const piece of pieces) {
     if (size > 0 && size + piece.length > JOIN) {
-      yield concat(...group);
+      yield join(group);
       group = [];
       size = 0;
     }
@@ -92,7 +92,7 @@ function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
     size += piece.length;
   }
   if (group.length === 1) yield group[0] as Uint8Array;
-  else if (size > 0) yield concat(...group);
+  else if (size > 0) yield join(group);
 }
 
 function kindOf(info: DenoFileInfo): LocalKind {

@@ -1,6 +1,6 @@
 /** A TCP connection of Deno as a byte pipe. */
 
-import { concat } from '../bytes/bytes.ts';
+import { join } from '../bytes/bytes.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -143,7 +143,7 @@ class DenoSocketPipe implements BytePipe {
     this.#writing = true;
     try {
       for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift()) {
-        const bytes = concat(...batch);
+        const bytes = join(batch);
         for (let at = 0; at < bytes.length; ) at += await this.#conn.write(bytes.subarray(at));
         if (this.#closed) return;
         this.#queued -= bytes.length;
