@@ -78,7 +78,7 @@ class Block implements ReplyHandler {
   }
 }
 
-/** `asking`: going on. `draining`: nothing more is asked, what is pending still counts. `flushing`: the sink finishes. */
+/** `asking`: going on. `draining`: only what lies before a refusal is still wanted. `flushing`: the sink finishes. */
 type State =
   | { readonly name: 'asking' }
   | { readonly name: 'draining' | 'flushing' | 'done'; readonly failure: SshError | undefined };
@@ -167,9 +167,9 @@ export class ReadPump implements Pump, SinkEvents {
   run(): void {
     const { link, handle, requests } = this.#job;
     const { budget } = link;
-    while (this.#state.name === 'asking' && this.#pending < Math.min(this.#allowed, requests)) {
+    while (this.#wants && this.#pending < Math.min(this.#allowed, requests)) {
       if (this.#hint === 'unasked' && this.#pending > 0) break;
-      const block = this.#gaps.pop() ?? this.#nextBlock();
+      const block = this.#gaps.pop() ?? (this.#state.name === 'asking' ? this.#nextBlock() : undefined);
       if (block === undefined) break;
       const length = Math.min(block.missing, budget.largest);
       if (!budget.take(this, length, this.#pending === 0 && this.#held === 0)) {
@@ -180,6 +180,11 @@ export class ReadPump implements Pump, SinkEvents {
       link.read(handle, block.position, length, block);
     }
     if (this.#pending === 0) this.#settle();
+  }
+
+  /** Whether data is still of use. */
+  get #wants(): boolean {
+    return this.#state.name === 'asking' || this.#state.name === 'draining';
   }
 
   #sent(block: Block, length: number): void {
@@ -210,10 +215,11 @@ export class ReadPump implements Pump, SinkEvents {
 
   /** With nothing pending: goes over to the end if nothing is left to ask. */
   #settle(): void {
+    if (!this.#wants || this.#gaps.length > 0) return;
     if (this.#state.name === 'draining') this.#flush(this.#state.failure);
     if (this.#state.name !== 'asking' || this.#hint === 'unasked') return;
     const end = Math.min(this.#job.end, this.#eof);
-    if (this.#gaps.length > 0 || this.#next < end) return;
+    if (this.#next < end) return;
     this.#flush(this.#shortfall(end));
   }
 
@@ -250,7 +256,7 @@ export class ReadPump implements Pump, SinkEvents {
     const { link } = this.#job;
     this.#inFlight -= bytes.length;
     this.#heardAt = link.heardAt;
-    if (this.#state.name === 'asking' || this.#state.name === 'draining') {
+    if (this.#wants) {
       const position = block.position;
       block.position += bytes.length;
       block.missing -= bytes.length;
@@ -265,11 +271,11 @@ export class ReadPump implements Pump, SinkEvents {
 
   dataEnd(block: Block): void {
     this.#replied();
-    if (this.#state.name === 'asking') {
+    if (this.#wants) {
       this.#size.answered(block.asked, block.coming);
       this.#emptyReplies = block.coming === 0 ? this.#emptyReplies + 1 : 0;
       if (block.coming < block.asked) this.counters.shortReads++;
-      if (block.missing > 0 && block.position < this.#eof) this.#gaps.push(block);
+      if (block.missing > 0 && block.position < Math.min(this.#eof, this.#refusedAt)) this.#gaps.push(block);
       else if (block.beyond) this.#beyond = false;
       if (this.#emptyReplies >= MAX_EMPTY_REPLIES) {
         this.#refuse(
@@ -287,7 +293,7 @@ export class ReadPump implements Pump, SinkEvents {
     if (code !== Status.eof) this.#refuse(statusError(code, message, 'read', this.#job.path), block.position);
     else if (block.position < this.#eof) {
       this.#eof = block.position;
-      this.#gaps = this.#gaps.filter((gap) => gap.position < this.#eof);
+      this.#dropGaps(block.position);
     }
   }
 
@@ -299,10 +305,16 @@ export class ReadPump implements Pump, SinkEvents {
     this.#job.link.wake(this);
   }
 
-  /** The server refused: what is pending below may still come, so that all before the refusal is there. */
+  /** Nothing is wanted from `position` on. */
+  #dropGaps(position: number): void {
+    this.#gaps = this.#gaps.filter((gap) => gap.position < position);
+  }
+
+  /** The server refused: all that lies before is still fetched, so that what a failure leaves is as much as there is. */
   #refuse(failure: SshError, position: number): void {
-    if ((this.#state.name !== 'asking' && this.#state.name !== 'draining') || position >= this.#refusedAt) return;
+    if (!this.#wants || position >= this.#refusedAt) return;
     this.#refusedAt = position;
+    this.#dropGaps(position);
     this.#state = { name: 'draining', failure };
   }
 

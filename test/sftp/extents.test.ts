@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Extents } from '../../src/sftp/extents.ts';
 import { drawBelow } from '../support/feed.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 
 describe('Extents', () => {
   it('knows how far there is no gap, whatever the order', () => {

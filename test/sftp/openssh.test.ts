@@ -51,31 +51,44 @@ async function rejects(promise: Promise<unknown>, code: string, info: SshErrorIn
 /** Names in the local directory that a transfer left behind. */
 const leftovers = (): string[] => readdirSync(directory).filter((name) => name.endsWith('.part'));
 
-describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
+interface Options {
+  readonly skip?: boolean;
+  readonly timeout?: number;
+}
+
+/** A test that needs the server. */
+function check(name: string, options: Options | (() => Promise<void>), run?: () => Promise<void>): void {
+  const given = typeof options === 'function' ? {} : options;
+  it(name, { ...given, skip: skip || (given.skip ?? false) }, typeof options === 'function' ? options : run);
+}
+
+describe('SftpClient and sftp-server of OpenSSH', () => {
   before(async () => {
+    if (skip) return;
     directory = mkdtempSync(join(tmpdir(), 'puressh-sftp-'));
     pipe = server();
     sftp = await SftpClient.open(pipe, { localFiles: nodeFiles });
   });
 
   after(async () => {
+    if (skip) return;
     await sftp.close();
     await pipe.exited;
     rmSync(directory, { recursive: true });
   });
 
-  it('learns the extensions and the limits', async () => {
+  check('learns the extensions and the limits', async () => {
     await sftp.stat('.');
     assert.equal(sftp.extensions.get('posix-rename@openssh.com'), '1');
     assert.equal(sftp.limits.maxReadLength, 261120);
     assert.equal(sftp.limits.maxWriteLength, 261120);
   });
 
-  it('realpath: the working directory', async () => {
+  check('realpath: the working directory', async () => {
     assert.equal(await sftp.realpath('.'), directory);
   });
 
-  it('stat and lstat: attributes, and links followed or not', async () => {
+  check('stat and lstat: attributes, and links followed or not', async () => {
     writeFileSync(local('attrs'), 'hello', { mode: 0o640 });
     symlinkSync('attrs', local('attrs-link'));
     const attrs = await sftp.stat('attrs-link');
@@ -87,12 +100,12 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     assert.equal(await sftp.readlink('attrs-link'), 'attrs');
   });
 
-  it('stat: an error with status, operation and path', async () => {
+  check('stat: an error with status, operation and path', async () => {
     const error = await rejects(sftp.stat('missing'), 'sftp-status', { status: 2, operation: 'stat', path: 'missing' });
     assert.equal(error.message, 'stat missing: no such file');
   });
 
-  it('setstat: exactly what is given', async () => {
+  check('setstat: exactly what is given', async () => {
     writeFileSync(local('set'), 'hello', { mode: 0o600 });
     await sftp.setstat('set', { atime: 1, mtime: 4000000000 });
     assert.equal(statSync(local('set')).mtimeMs, 4000000000_000);
@@ -101,7 +114,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     assert.equal(readFileSync(local('set'), 'utf8'), 'he');
   });
 
-  it('mkdir, rmdir, remove', async () => {
+  check('mkdir, rmdir, remove', async () => {
     await sftp.mkdir('made', { attrs: { permissions: 0o700 } });
     assert.equal(statSync(local('made')).mode & 0o777, 0o700);
     writeFileSync(local('made/file'), '');
@@ -111,7 +124,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     assert.equal(existsSync(local('made')), false);
   });
 
-  it('rename: onto nothing, refused onto a file, and replacing it when told to (T42)', async () => {
+  check('rename: onto nothing, refused onto a file, and replacing it when told to (T42)', async () => {
     writeFileSync(local('from'), 'new');
     await sftp.rename('from', 'to');
     writeFileSync(local('from'), 'newer');
@@ -122,13 +135,13 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     await rejects(sftp.rename('nowhere', 'to2'), 'sftp-status', { status: 2 });
   });
 
-  it("symlink: OpenSSH's order", async () => {
+  check("symlink: OpenSSH's order", async () => {
     await sftp.symlink('what it holds', 'sym');
     assert.equal(await sftp.readlink('sym'), 'what it holds');
     assert.ok(lstatSync(local('sym')).isSymbolicLink());
   });
 
-  it('list: every entry of many, raw names, no dots unless asked for (T43)', async () => {
+  check('list: every entry of many, raw names, no dots unless asked for (T43)', async () => {
     mkdirSync(local('many'));
     for (let i = 0; i < 1234; i++) writeFileSync(local(`many/file ${i}`), '');
     const odd = new Uint8Array([...utf8('many/caf'), 0xff]);
@@ -143,7 +156,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     assert.ok(all.includes('.') && all.includes('..') && all.includes('caf\ufffd'));
   });
 
-  it('list: leaving early closes the directory; a missing one rejects', async () => {
+  check('list: leaving early closes the directory; a missing one rejects', async () => {
     for (let i = 0; i < 3; i++) {
       for await (const entry of sftp.list('many')) {
         assert.match(entry.longname, /^-rw/);
@@ -153,7 +166,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     await rejects(sftp.list('none').next(), 'sftp-status', { operation: 'opendir', status: 2 });
   });
 
-  it('open, write, read, stat, sync, close: a file by its handle', async () => {
+  check('open, write, read, stat, sync, close: a file by its handle', async () => {
     await using file = await sftp.open('handle', { read: true, write: true, create: true });
     await file.write(3, utf8('def'));
     await file.write(0, utf8('abc'));
@@ -168,7 +181,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     assert.equal(readFileSync(local('handle'), 'utf8'), 'a');
   });
 
-  it('open: modes', async () => {
+  check('open: modes', async () => {
     writeFileSync(local('modes'), 'old');
     await rejects(sftp.open('modes', 'wx'), 'sftp-status', { operation: 'open' });
     await rejects(sftp.open('modes', 'rw' as 'r'), 'bad-argument');
@@ -177,7 +190,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     assert.equal(readFileSync(local('modes'), 'utf8'), 'old+new');
   });
 
-  it('readFile and writeFile: small, empty, and over several requests', async () => {
+  check('readFile and writeFile: small, empty, and over several requests', async () => {
     for (const size of [0, 1, 32768, 32769, 3 * MIB + 7]) {
       const bytes = patterned(size);
       await sftp.writeFile('whole', bytes);
@@ -189,23 +202,27 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     await rejects(sftp.readFile('whole', { maxBytes: 3 }), 'limit');
   });
 
-  it('readFile: a file of procfs, whose stated size is 0', { skip: !existsSync('/proc/self/maps') }, async () => {
+  check('readFile: a file of procfs, whose stated size is 0', { skip: !existsSync('/proc/self/maps') }, async () => {
     const text = new TextDecoder().decode(await sftp.readFile('/proc/self/maps'));
     assert.match(text, /sftp-server/);
     assert.ok(text.endsWith('\n'));
   });
 
-  it('readFile: a file of sysfs, which ends before its stated size', {
-    skip: !existsSync('/sys/kernel/profiling') && !existsSync('/sys/kernel/mm/transparent_hugepage/enabled'),
-  }, async () => {
-    const path = existsSync('/sys/kernel/profiling')
-      ? '/sys/kernel/profiling'
-      : '/sys/kernel/mm/transparent_hugepage/enabled';
-    await rejects(sftp.readFile(path), 'incomplete');
-    assert.deepEqual(await sftp.readFile(path, { trustEof: true }), new Uint8Array(readFileSync(path)));
-  });
+  check(
+    'readFile: a file of sysfs, which ends before its stated size',
+    {
+      skip: !existsSync('/sys/kernel/profiling') && !existsSync('/sys/kernel/mm/transparent_hugepage/enabled'),
+    },
+    async () => {
+      const path = existsSync('/sys/kernel/profiling')
+        ? '/sys/kernel/profiling'
+        : '/sys/kernel/mm/transparent_hugepage/enabled';
+      await rejects(sftp.readFile(path), 'incomplete');
+      assert.deepEqual(await sftp.readFile(path, { trustEof: true }), new Uint8Array(readFileSync(path)));
+    },
+  );
 
-  it('chunks and readable: in order, in part, and left early', async () => {
+  check('chunks and readable: in order, in part, and left early', async () => {
     const bytes = patterned(MIB + 3);
     writeFileSync(local('parts'), bytes);
     const parts: Uint8Array[] = [];
@@ -220,7 +237,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     await rejects(new Response(sftp.readable('missing')).arrayBuffer(), 'sftp-status', { operation: 'open' });
   });
 
-  it('writable: chunks of any size, acknowledged before it is closed', async () => {
+  check('writable: chunks of any size, acknowledged before it is closed', async () => {
     const bytes = patterned(MIB + 11);
     const writer = sftp.writable('streamed').getWriter();
     for (let at = 0; at < bytes.length; ) {
@@ -233,7 +250,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
   });
 
   for (const requests of [1, 8, 128]) {
-    it(`get and put: 64 MiB are the same with ${requests} requests pending`, { timeout: 120_000 }, async () => {
+    check(`get and put: 64 MiB are the same with ${requests} requests pending`, { timeout: 120_000 }, async () => {
       const bytes = patterned(64 * MIB, `${requests}`);
       writeFileSync(local('big'), bytes);
       let last = 0;
@@ -258,18 +275,21 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     });
   }
 
-  it('put: replaces a file in one step and keeps its permissions; a new one has those of the local file', async () => {
-    writeFileSync(local('source'), 'content', { mode: 0o700 });
-    writeFileSync(local('kept'), 'old', { mode: 0o600 });
-    assert.deepEqual((await sftp.put(local('source'), 'kept')).warnings, []);
-    assert.equal(statSync(local('kept')).mode & 0o777, 0o600);
-    await sftp.put(local('source'), 'fresh');
-    assert.equal(statSync(local('fresh')).mode & 0o777, 0o700);
-    await sftp.put(local('source'), 'fresh', { permissions: 0o666, sync: true });
-    assert.equal(statSync(local('fresh')).mode & 0o777, 0o666);
-  });
+  check(
+    'put: replaces a file in one step and keeps its permissions; a new one has those of the local file',
+    async () => {
+      writeFileSync(local('source'), 'content', { mode: 0o700 });
+      writeFileSync(local('kept'), 'old', { mode: 0o600 });
+      assert.deepEqual((await sftp.put(local('source'), 'kept')).warnings, []);
+      assert.equal(statSync(local('kept')).mode & 0o777, 0o600);
+      await sftp.put(local('source'), 'fresh');
+      assert.equal(statSync(local('fresh')).mode & 0o777, 0o700);
+      await sftp.put(local('source'), 'fresh', { permissions: 0o666, sync: true });
+      assert.equal(statSync(local('fresh')).mode & 0o777, 0o666);
+    },
+  );
 
-  it('put: writes through a symbolic link, and refuses a directory', async () => {
+  check('put: writes through a symbolic link, and refuses a directory', async () => {
     writeFileSync(local('behind'), 'old and longer');
     symlinkSync('behind', local('front'));
     await sftp.put(utf8('new'), 'front');
@@ -279,7 +299,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     await rejects(sftp.put(utf8('new'), 'behind', { overwrite: false }), 'target-exists');
   });
 
-  it('get: replaces a local file and keeps its permissions, follows a local link', async () => {
+  check('get: replaces a local file and keeps its permissions, follows a local link', async () => {
     writeFileSync(local('remote'), 'content');
     writeFileSync(local('mine'), 'old', { mode: 0o600 });
     symlinkSync('mine', local('mine-link'));
@@ -292,19 +312,19 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     assert.equal(existsSync(local('nothing')), false);
   });
 
-  it('get: rejects where the local directory is missing, and the client stays usable (T08)', async () => {
+  check('get: rejects where the local directory is missing, and the client stays usable (T08)', async () => {
     await rejects(sftp.get('remote', local('no/such/directory')), 'bad-local-file', { fault: 'local' });
     assert.equal((await sftp.stat('remote')).size, 7);
   });
 
-  it('many transfers at once are all whole', { timeout: 60_000 }, async () => {
+  check('many transfers at once are all whole', { timeout: 60_000 }, async () => {
     const files = Array.from({ length: 40 }, (_, i) => patterned(i * 10_007, `${i}`));
     await Promise.all(files.map((bytes, i) => sftp.put(bytes, `at-once-${i}`)));
     const read = await Promise.all(files.map((_, i) => sftp.readFile(`at-once-${i}`)));
     for (const [i, bytes] of read.entries()) assert.ok(equalBytes(bytes, files[i] as Uint8Array), `file ${i}`);
   });
 
-  it('128 requests are under way at once over a distance', { timeout: 60_000 }, async () => {
+  check('128 requests are under way at once over a distance', { timeout: 60_000 }, async () => {
     const delay = 50;
     const bytes = patterned(16 * MIB);
     writeFileSync(local('far'), bytes);
@@ -325,7 +345,7 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     }
   });
 
-  it('a read-only server refuses a put with its status, and nothing stays', async () => {
+  check('a read-only server refuses a put with its status, and nothing stays', async () => {
     const guarded = await SftpClient.open(server(['-R']), { localFiles: nodeFiles });
     try {
       await rejects(guarded.put(utf8('x'), 'refused'), 'sftp-status', { operation: 'open', status: 3 });
@@ -335,33 +355,37 @@ describe('SftpClient and sftp-server of OpenSSH', { skip }, () => {
     }
   });
 
-  it('a server that dies: everything pending rejects with one cause, later calls too', {
-    timeout: 20_000,
-  }, async () => {
-    const doomed = server();
-    const client = await SftpClient.open(doomed, { localFiles: nodeFiles });
-    writeFileSync(local('doomed'), patterned(32 * MIB));
-    const pending = [
-      client.get('doomed', local('doomed-down')),
-      client.readFile('doomed'),
-      client.put(patterned(32 * MIB), 'doomed-up'),
-    ];
-    setTimeout(() => doomed.kill(), 5);
-    const errors = await Promise.all(pending.map((promise) => rejects(promise, 'channel-closed').catch((e) => e)));
-    const stat = await rejects(client.stat('.'), (client.cause as SshError).code);
-    assert.equal(stat, client.cause);
-    for (const error of errors) {
-      assert.ok(error === client.cause || (error as SshError).cause === client.cause, String(error));
-    }
-    assert.equal(existsSync(local('doomed-down')), false);
-    assert.deepEqual(
-      leftovers().filter((name) => name.startsWith('.doomed-down')),
-      [],
-    );
-    await client.close();
-  });
+  check(
+    'a server that dies: everything pending rejects with one cause, later calls too',
+    {
+      timeout: 20_000,
+    },
+    async () => {
+      const doomed = server();
+      const client = await SftpClient.open(doomed, { localFiles: nodeFiles });
+      writeFileSync(local('doomed'), patterned(32 * MIB));
+      const pending = [
+        client.get('doomed', local('doomed-down')),
+        client.readFile('doomed'),
+        client.put(patterned(32 * MIB), 'doomed-up'),
+      ];
+      setTimeout(() => doomed.kill(), 5);
+      const errors = await Promise.all(pending.map((promise) => rejects(promise, 'channel-closed').catch((e) => e)));
+      const stat = await rejects(client.stat('.'), (client.cause as SshError).code);
+      assert.equal(stat, client.cause);
+      for (const error of errors) {
+        assert.ok(error === client.cause || (error as SshError).cause === client.cause, String(error));
+      }
+      assert.equal(existsSync(local('doomed-down')), false);
+      assert.deepEqual(
+        leftovers().filter((name) => name.startsWith('.doomed-down')),
+        [],
+      );
+      await client.close();
+    },
+  );
 
-  it('a program that is no SFTP server is named so', async () => {
+  check('a program that is no SFTP server is named so', async () => {
     const shell = stdioPipe('/bin/sh', ['-c', 'echo Welcome to this machine'], directory);
     const error = await rejects(SftpClient.open(shell), 'sftp-unavailable');
     assert.match(error.message, /"Welcome to this machine\\x0a".*start-up file/);

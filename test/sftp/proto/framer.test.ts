@@ -5,7 +5,7 @@ import { fromHex, hex, utf8 } from '../../../src/bytes/text.ts';
 import { SshError } from '../../../src/errors.ts';
 import { Framer, type FramerSink, MAX_PACKET } from '../../../src/sftp/proto/framer.ts';
 import { chunkings, cut } from '../../support/feed.ts';
-import { seededRandom } from '../../support/seeded.ts';
+import { seededRandom } from '../../support/random.ts';
 
 const STATUS = fromHex('000000096500000001' + '00000000');
 const EMPTY_DATA = fromHex('00000009670000000200000000');

@@ -6,7 +6,7 @@ import { SshError } from '../../../src/errors.ts';
 import { packets } from '../../../src/sftp/proto/packets.ts';
 import { type ReplyHandler, Requester } from '../../../src/sftp/proto/requester.ts';
 import { chunkings, cut } from '../../support/feed.ts';
-import { seededRandom } from '../../support/seeded.ts';
+import { seededRandom } from '../../support/random.ts';
 
 const VERSION = fromHex('0000000502' + '00000003');
 const MARK = new SshError('connection-lost', 'the test cut the line');
