@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ChunkQueue } from '../../src/bytes/chunks.ts';
 import { fromHex, hex } from '../../src/bytes/text.ts';
 import { drawBelow } from '../support/feed.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 
 /** Repeatable numbers below a bound. */
 function generator(seed: number): (below: number) => number {

@@ -25,7 +25,7 @@ import {
 } from '../../src/sftp/proto/packets.ts';
 import { encodeStatusText } from '../../src/sftp/proto/status.ts';
 import { type Chunking, cut, drawBelow } from './feed.ts';
-import { seededRandom } from './seeded.ts';
+import { seededRandom } from './random.ts';
 
 export interface Node {
   bytes: Uint8Array;
