@@ -12,8 +12,8 @@ import { SftpClient } from '../../src/sftp/client.ts';
 import { Extents } from '../../src/sftp/extents.ts';
 import { type Chunking, drawBelow } from '../support/feed.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
-import { type BulkAsk, orders, patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
 import { seededRandom } from '../support/random.ts';
+import { type BulkAsk, orders, patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
 
 const ROUNDS = 60;
 

@@ -7,8 +7,8 @@ import { SshError } from '../../src/errors.ts';
 import type { ReadFileOptions } from '../../src/sftp/client.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
 import { chunkings, drawBelow } from '../support/feed.ts';
-import { orders, patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
 import { seededRandom } from '../support/random.ts';
+import { orders, patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
 import { VirtualClock } from '../support/virtual_clock.ts';
 
 const KIB = 1024;
