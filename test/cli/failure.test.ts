@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -118,6 +119,48 @@ describe('a signal', () => {
       assert.match(onlyLine(ended), /\(aborted\)$/);
       for (let tries = 0; tries < 100 && readdirSync(folder).length > 0; tries++) await sleep(20);
       assert.deepEqual(readdirSync(folder), []);
+    }),
+  );
+});
+
+describe('a server that says nothing', () => {
+  /** Listens, and leaves it at that. */
+  async function silent(use: (options: readonly string[], reached: Promise<void>) => Promise<void>): Promise<void> {
+    let arrived = (): void => {};
+    const reached = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => {});
+      arrived();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { readonly port: number };
+    try {
+      await use(['-P', String(port), '--insecure-accept-any'], reached);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  it('is given up after --timeout, with status 255', { timeout: 60_000 }, () =>
+    silent(async (reach) => {
+      const ended = await runCli(['ls', '--timeout', '0.5', ...reach, 'x@127.0.0.1:']);
+      assert.equal(ended.status, 255);
+      assert.equal(onlyLine(ended), 'Not logged in within 0.5 s (--timeout) (timeout)');
+    }),
+  );
+
+  it('is given up on SIGINT, with status 130', { timeout: 60_000 }, () =>
+    silent(async (reach, reached) => {
+      const ended = await runCli(['ls', ...reach, 'x@127.0.0.1:'], {
+        running: (child) => void reached.then(() => interrupt(child)),
+      });
+      assert.equal(ended.status, 130);
+      assert.match(onlyLine(ended), /\(aborted\)$/);
     }),
   );
 });
