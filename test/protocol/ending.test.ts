@@ -148,6 +148,85 @@ scenario(
   },
 );
 
+/** A session whose writer waits for window, and whose reader waits for data. */
+async function withWriter(chunking: Chunking) {
+  const link = new ApiLink(chunking);
+  const ssh = await link.login();
+  const opening = ssh.exec('cat');
+  const channel = await link.channel(1000);
+  channel.takeRequest();
+  channel.success();
+  const session = await link.now(opening);
+  const writer = session.stdin.getWriter();
+  const write = writer.write(new Uint8Array(3_000_000));
+  const read = session.stdout.getReader().read();
+  const pending: Promise<unknown>[] = [write, writer.closed, read, session.exit];
+  const results = Promise.allSettled(pending);
+  await link.quiet();
+  channel.readAll();
+  return { link, ssh, channel, results };
+}
+
+scenario('a line that breaks after any packet of a key exchange rejects writers and readers', async (chunking) => {
+  for (const end of ['fin', 'reset'] as const) {
+    for (const starts of ['client', 'server'] as const) {
+      for (let packets = 0; packets <= 4; packets++) {
+        const { link, ssh, channel, results } = await withWriter(chunking);
+        const { peer } = link;
+        const rekeying = starts === 'client' ? ssh.rekey() : undefined;
+        rekeying?.catch(() => {});
+        await link.quiet();
+        const steps = [
+          () => peer.sendKexinit(),
+          () => {
+            peer.takeKexinit();
+            peer.sendReply();
+          },
+          () => peer.sendNewkeys(),
+          () => channel.push(Uint8Array.of(1)),
+        ];
+        for (const step of steps.slice(0, packets)) {
+          step();
+          await link.quiet();
+        }
+        link[end]();
+        const cause = await link.now(ssh.closed);
+        assert.equal(cause?.code, 'connection-lost');
+        const settled = await link.now(results);
+        // the last packet is data for the reader
+        if (packets === 4) assert.equal(settled.splice(2, 1)[0]?.status, 'fulfilled');
+        for (const result of settled) {
+          assert.equal(result.status, 'rejected');
+          assert.equal(result.reason, cause);
+        }
+        if (packets < 3 && rekeying !== undefined) assert.equal(await atOnce(rekeying), cause);
+        assert.equal(link.clock.timers, 0);
+      }
+    }
+  }
+});
+
+scenario(
+  'a server that sends KEXINIT and then nothing: the writer waits, and the exchange times out',
+  async (chunking) => {
+    const { link, ssh, results } = await withWriter(chunking);
+    link.peer.sendKexinit();
+    await link.quiet();
+    await link.clock.pass(59_000);
+    assert.equal(link.ended, undefined);
+    await link.clock.pass(2000);
+    const cause = await link.now(ssh.closed);
+    assert.equal(cause?.code, 'timeout');
+    assert.equal(cause.phase, 'key-exchange');
+    for (const result of await link.now(results)) {
+      assert.equal(result.status, 'rejected');
+      assert.equal(result.reason, cause);
+    }
+    await link.quiet();
+    assert.equal(link.clock.timers, 0);
+  },
+);
+
 scenario('a DISCONNECT is the cause of everything that is pending, with the words of the server', async (chunking) => {
   const link = new ApiLink(chunking);
   const ssh = await link.login();

@@ -84,6 +84,18 @@ scenario('run gives the same result in every legal order, and no code where none
   }
 });
 
+scenario('run has its result although the server goes away right after CLOSE', async (chunking) => {
+  for (const end of ['fin', 'reset'] as const) {
+    const { link, result, channel } = await running(chunking);
+    for (const step of ['success', 'data', 'status', 'eof', 'close'] as const) steps[step](channel);
+    if (end === 'reset') await link.quiet(); // what a reset finds on its way is lost
+    link[end]();
+    assert.equal((await link.now(result)).code, 3);
+    assert.equal((await link.now((await link.connected).closed))?.code, 'connection-lost');
+    assert.equal(link.clock.timers, 0);
+  }
+});
+
 scenario('run does not resolve before CLOSE', async (chunking) => {
   const { link, result, channel } = await running(chunking);
   for (const step of ['success', 'data', 'status', 'eof'] as const) steps[step](channel);
