@@ -4,6 +4,7 @@
  */
 
 import { copy, equalBytes } from '../bytes/bytes.ts';
+import { wipe } from '../bytes/secret.ts';
 import type { AgreementSecret, CryptoProvider, RandomSource } from '../crypto/provider.ts';
 import { protocolError, SshError, toSshError } from '../errors.ts';
 import { parsePublicKey } from '../keys/public_key.ts';
@@ -172,7 +173,9 @@ export class KeyExchange {
     }
     const expected = state.at === 'asked' ? ecdh.reply : ecdh.init;
     if (payload[0] !== expected.number) {
-      throw protocolError(`Message ${payload[0]} where ${expected.name} must come`, { disconnect: 3 });
+      throw protocolError(`Message ${payload[0]} where ${expected.name} must come`, {
+        disconnect: DisconnectReason.keyExchangeFailed,
+      });
     }
     this.#state = { at: 'finishing', exchange: state.exchange };
     if (state.at === 'asked') this.#clientFinish(state.exchange, state.secret, state.publicValue, payload);
@@ -197,6 +200,7 @@ export class KeyExchange {
     const key = attempt(() => parsePublicKey(hostKey, crypto));
     const finished = attempt(() => crypto.agreements[exchange.row.agreement].finish(secret, reply.publicValue));
     this.#host.settle(finished, (shared) => {
+      wipe(secret);
       const source = this.#source(exchange, hostKey, publicValue, reply.publicValue, shared);
       const verified = verifySignature(crypto, algorithm, key, source.exchangeHash, reply.signature);
       this.#host.settle(verified, (valid) => {
@@ -246,6 +250,7 @@ export class KeyExchange {
     if (lines === undefined) throw protocolError('Key exchange before identification');
     const client = this.#config.role === 'client';
     const secret = encodeSecret(shared, exchange.row.secretAs);
+    wipe(shared);
     const hash = this.#config.crypto.hashes[exchange.row.hash];
     const digest = exchangeHash(
       hash,
@@ -272,6 +277,7 @@ export class KeyExchange {
       role === 'client' ? sealFor(crypto, source, 'toServer', toServer) : sealFor(crypto, source, 'toClient', toClient);
     const open =
       role === 'client' ? openFor(crypto, source, 'toClient', toClient) : openFor(crypto, source, 'toServer', toServer);
+    wipe(source.secret);
     this.#state = { at: 'switching', exchange, open };
     this.#host.send(encode(transport.newkeys, {}));
     this.#host.sealWith(seal);

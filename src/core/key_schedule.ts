@@ -1,6 +1,7 @@
 /** From the shared secret to keys: RFC 4253 §7.2. */
 
 import { concat } from '../bytes/bytes.ts';
+import { wipe } from '../bytes/secret.ts';
 import { utf8 } from '../bytes/text.ts';
 import type { CryptoProvider, Hash } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
@@ -52,7 +53,11 @@ function withKeys<T>(
     key: deriveKey(source, key, cipher.keySize),
     macKey: deriveKey(source, macKey, mac?.size ?? 0),
   };
-  return use(cipher, mac, keys);
+  try {
+    return use(cipher, mac, keys);
+  } finally {
+    for (const bytes of [keys.iv, keys.key, keys.macKey]) wipe(bytes);
+  }
 }
 
 function needMac(mac: MacRow | undefined): MacRow {

@@ -3,7 +3,8 @@
  * key blobs, no algorithm names of RFC 4253. `pure/` implements all of it with noble; `native/` some of it with the runtime.
  *
  * Ownership: inputs named `data` may be overwritten by the callee and must not be used after the call; every other input is
- * only read. Results are the caller's, and plain `Uint8Array`s, never a subclass. Bulk primitives are synchronous; asymmetric ones may answer with a promise.
+ * only read, and not kept: keys are wiped by whoever gave them. Results are the caller's, and plain `Uint8Array`s, never a
+ * subclass. Bulk primitives are synchronous; asymmetric ones may answer with a promise.
  */
 
 /** A value now, or later. */

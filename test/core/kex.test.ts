@@ -80,6 +80,46 @@ describe('Key exchange', () => {
     });
   }
 
+  it('leaves none of its secrets in memory', () => {
+    const seen: Uint8Array[] = [];
+    const see = (bytes: Uint8Array): Uint8Array => {
+      assert.ok(bytes.some((byte) => byte !== 0));
+      seen.push(bytes);
+      return bytes;
+    };
+    const [stream, mac, x25519] = [crypto.streams['aes128-ctr'], crypto.macs['hmac-sha256'], crypto.agreements.x25519];
+    const watched: CryptoProvider = {
+      ...crypto,
+      streams: {
+        ...crypto.streams,
+        'aes128-ctr': { ...stream, create: (key, counter) => stream.create(see(key), see(counter)) },
+      },
+      macs: { ...crypto.macs, 'hmac-sha256': { ...mac, create: (key) => mac.create(see(key)) } },
+      agreements: {
+        ...crypto.agreements,
+        x25519: {
+          generate(random) {
+            const pair = x25519.generate(random);
+            see(pair.secret);
+            return pair;
+          },
+          respond(random, initiator) {
+            const answer = x25519.respond(random, initiator);
+            assert.ok('shared' in answer);
+            see(answer.shared);
+            return answer;
+          },
+          finish: (secret, responder) => see(x25519.finish(secret, responder) as Uint8Array),
+        },
+      },
+    };
+    const algorithms = { kex: ['curve25519-sha256'], ciphers: ['aes128-ctr'], macs: ['hmac-sha2-256'] };
+    const pair = keyed({ client: { crypto: watched, algorithms }, server: { crypto: watched, algorithms } });
+    talk(pair, 1);
+    assert.equal(seen.length, 3 + 2 * 2 * 3, 'one secret, two shared, and three keys a direction on each side');
+    for (const bytes of seen) assert.deepEqual(bytes, new Uint8Array(bytes.length));
+  });
+
   it('gives another session id to every connection', () => {
     const { client: one } = keyed();
     const { client: other } = keyed({ client: { random: (length) => pattern(length, 5) } });

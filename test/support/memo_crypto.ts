@@ -27,10 +27,11 @@ function memoAgreement(agreement: Agreement): Agreement {
   const generate = memo((drawn) => agreement.generate(() => drawn as Uint8Array));
   const respond = memo((drawn, initiator) => agreement.respond(() => drawn as Uint8Array, initiator as Uint8Array));
   const finish = memo((secret, responder) => agreement.finish(secret as Uint8Array, responder as Uint8Array));
+  // what is given out is the caller's, who wipes what is secret
   return {
-    generate: (random) => generate(random(X25519_SIZE)),
-    respond: (random, initiator) => respond(random(X25519_SIZE), initiator),
-    finish: (secret, responder) => finish(secret, responder),
+    generate: (random) => structuredClone(generate(random(X25519_SIZE))),
+    respond: (random, initiator) => structuredClone(respond(random(X25519_SIZE), initiator)),
+    finish: (secret, responder) => structuredClone(finish(secret, responder)),
   };
 }
 
