@@ -39,29 +39,42 @@ export { type AlgorithmLists, defaultAlgorithms } from './core/algorithms/lists.
 export type { DirectionAlgorithms, Negotiated, Prompt } from './core/events.ts';
 export type { KeepaliveConfig } from './core/keepalive.ts';
 export type { RekeyLimits } from './core/rekey.ts';
-export type { CryptoProvider } from './crypto/provider.ts';
+/** The parts of a `CryptoProvider`, for whoever makes one. */
+export type * as primitives from './crypto/provider.ts';
+export type { CryptoProvider, MaybePromise, RandomSource } from './crypto/provider.ts';
 export { pureProvider } from './crypto/pure/index.ts';
-export { type Fault, SshError, type SshErrorCode } from './errors.ts';
+export { type Fault, SshError, type SshErrorCode, type SshErrorInfo } from './errors.ts';
+export type { Clock } from './io/clock.ts';
 export type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from './io/local_files.ts';
 export { type MemoryPipeOptions, memoryPipes } from './io/memory_pipe.ts';
 export type { BytePipe, PipeSink } from './io/pipe.ts';
 export { type ByteStreams, pipeFromStreams, streamsFromPipe } from './io/streams.ts';
-export type { PrivateKey } from './keys/key_pair.ts';
+export type { PrivateKey, PrivateKeySecret } from './keys/key_pair.ts';
 export { type PrivateKeyOptions, parsePrivateKey, signerOf } from './keys/private_key.ts';
-export { fingerprint } from './keys/public_key.ts';
+export {
+  type EcdsaKeyType,
+  fingerprint,
+  type KeyType,
+  type PublicKey,
+  type PublicKeyParts,
+} from './keys/public_key.ts';
 export type { Signer } from './keys/signature.ts';
-export { SftpClient, type SftpClientOptions } from './sftp/client.ts';
+export { type ReadFileOptions, type RenameOptions, SftpClient, type SftpClientOptions } from './sftp/client.ts';
 export type { RemoteFile } from './sftp/file.ts';
 export type { GetOptions, LocalTarget } from './sftp/get.ts';
-export type { DirectoryEntry } from './sftp/list.ts';
+export type { ServerLimits } from './sftp/link.ts';
+export type { DirectoryEntry, ListOptions } from './sftp/list.ts';
+export type { OpenFlags, OpenMode } from './sftp/operations.ts';
 export type {
+  CallOptions,
   Progress,
   RangeOptions,
   ReadOptions,
   RemotePath,
+  SetstatOptions,
   TransferOptions,
   TransferStats,
 } from './sftp/options.ts';
-export type { Attributes } from './sftp/proto/attrs.ts';
+export { type Attributes, type ExtendedAttribute, type FileKind, fileKind } from './sftp/proto/attrs.ts';
 export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
-export { type SftpOptions, SshClient } from './ssh_client.ts';
+export type { SftpOptions, SshClient } from './ssh_client.ts';
