@@ -44,7 +44,6 @@ export interface DenoApi {
   connect(options: { hostname: string; port: number; signal?: AbortSignal }): Promise<DenoConn>;
   open(path: string, options: DenoOpenOptions): Promise<DenoFile>;
   readFile(path: string): Promise<Uint8Array>;
-  readTextFile(path: string): Promise<string>;
   mkdir(path: string, options: { recursive: boolean; mode: number }): Promise<void>;
   lstat(path: string): Promise<DenoFileInfo>;
   realPath(path: string): Promise<string>;
