@@ -1,8 +1,7 @@
 /** puressh for Deno: everything of `puressh`, connections over TCP, and the files of the machine and the user. */
 
 import { type ClientOptions, connectPipe, connectTcp, type Runtime } from './connect.ts';
-import { nodeProvider } from './crypto/native/node.ts';
-import { pureProvider } from './crypto/pure/index.ts';
+import { nodeCrypto } from './crypto/native/node.ts';
 import type { BytePipe } from './io/pipe.ts';
 import type { SshClient } from './ssh_client.ts';
 import { denoFiles } from './transports/deno_files.ts';
@@ -12,15 +11,7 @@ export * from './index.ts';
 export { denoFiles as localFiles } from './transports/deno_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
 
-const runtime: Runtime = {
-  crypto: {
-    get auto() {
-      return nodeProvider(); // the self tests cost milliseconds, so not before somebody connects
-    },
-    pure: pureProvider,
-  },
-  files: denoFiles,
-};
+const runtime: Runtime = { crypto: nodeCrypto, files: denoFiles };
 
 /** Connects to `host` at `port` and logs in. Rejects with an `SshError`: see its codes. */
 export function connect(options: ClientOptions): Promise<SshClient> {

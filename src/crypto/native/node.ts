@@ -26,3 +26,11 @@ export function nodeProvider(): CryptoProvider {
   });
   return provider;
 }
+
+/** What `crypto: 'auto'` and `crypto: 'pure'` mean where there is `node:crypto`. */
+export const nodeCrypto: { readonly auto: CryptoProvider; readonly pure: CryptoProvider } = {
+  get auto() {
+    return nodeProvider(); // not before it is asked for: its self tests cost milliseconds
+  },
+  pure: pureProvider,
+};
