@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { SshError } from '../../src/errors.ts';
 import { userauth } from '../../src/wire/userauth.ts';
 import { ApiLink, type CutPoint, type Direction, turn } from '../support/api_link.ts';
-import { playApiSession, sessionKey } from '../support/api_session.ts';
+import { causeOf, playApiSession, sessionKey } from '../support/api_session.ts';
 import { type Chunking, chunkings } from '../support/feed.ts';
 import { scenario } from '../support/link.ts';
 import { patterned, ScriptedSftp } from '../support/scripted_sftp.ts';
@@ -30,13 +30,6 @@ async function atOnce<T>(promise: Promise<T>): Promise<unknown> {
   ]);
   assert.notEqual(result, late, 'the promise must settle at once');
   return result;
-}
-
-/** The error itself, or what a transfer made its own of, to say how far it came. */
-function causeOf(error: unknown): unknown {
-  if (!(error instanceof SshError) || error.transferred === undefined) return error;
-  assert.ok(error.cause instanceof SshError && error.cause.code === error.code);
-  return error.cause;
 }
 
 /** Ends the line and gives the error that `promise` rejects with. */

@@ -37,10 +37,9 @@ export interface ApiLinkOptions {
   readonly cut?: CutPoint;
   /** Default: one run by hand. */
   readonly clock?: Clock;
+  /** Turns of the event loop without a byte after which nothing is expected any more. Default: 4. */
+  readonly quietTurns?: number;
 }
-
-/** Turns of the event loop without a byte after which nothing is expected any more. */
-const QUIET_TURNS = 4;
 
 export async function turn(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(() => resolve()));
@@ -62,6 +61,7 @@ export class ApiLink {
   /** Packets that passed. */
   readonly passed: Record<Direction, number> = { toClient: 0, toPeer: 0 };
   readonly #cut: CutPoint | undefined;
+  readonly #quietTurns: number;
   /** The line breaks once what is on it has arrived, and is broken. */
   #line: 'whole' | 'breaking' | 'broken' = 'whole';
   #moved = false;
@@ -69,6 +69,7 @@ export class ApiLink {
   constructor(chunking: Chunking, options: ApiLinkOptions = {}) {
     this.chunking = chunking;
     this.#cut = options.cut;
+    this.#quietTurns = options.quietTurns ?? 4;
     this.running = options.clock ?? this.clock;
     const random = replayedRandom('line');
     const [near, far] = memoryPipes({ chunk: (bytes) => cut(bytes, chunking, random) });
@@ -96,7 +97,7 @@ export class ApiLink {
 
   /** Waits until neither side has anything to say. */
   async quiet(): Promise<void> {
-    for (let turns = 0; turns < QUIET_TURNS; turns++) {
+    for (let turns = 0; turns < this.#quietTurns; turns++) {
       if (this.attend()) this.#moved = true;
       this.#flush();
       await turn();
@@ -215,7 +216,8 @@ export class ApiLink {
 }
 
 async function connect(pipe: BytePipe, clock: Clock, changes: Partial<ClientOptions>): Promise<SshClient> {
-  const crypto = { ...memoCrypto, random: replayedRandom('client') };
+  const provider = typeof changes.crypto === 'object' ? changes.crypto : memoCrypto;
+  const crypto = { ...provider, random: replayedRandom('client') };
   const options = { host: 'example.org', username: 'ada', auth: [], hostKey: insecureAcceptAny(), ...changes };
   const link = await Link.establish({ pipe, settings: settingsOf(options), crypto, clock });
   return new SshClient(link);

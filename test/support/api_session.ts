@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { AuthMethod } from '../../src/client/auth.ts';
+import { SshError } from '../../src/errors.ts';
 import type { ApiLink } from './api_link.ts';
 import { memoCrypto } from './memo_crypto.ts';
 import { ed25519Signer } from './scripted_peer.ts';
@@ -48,4 +49,11 @@ export async function playApiSession(link: ApiLink, track: <T>(promise: Promise<
   assert.deepEqual(bytes, patterned(70_000));
   // nobody answers this one: it is what waits when all else is done
   await link.now(track(ssh.run('false')));
+}
+
+/** The error itself, or what a transfer made its own of, to say how far it came. */
+export function causeOf(error: unknown): unknown {
+  if (!(error instanceof SshError) || error.transferred === undefined) return error;
+  assert.ok(error.cause instanceof SshError && error.cause.code === error.code);
+  return error.cause;
 }
