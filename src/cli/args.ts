@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
+import { SSH_PORT } from '../wire/numbers.ts';
 import { type HostTarget, parseHost, parseRemote, type RemoteTarget } from './target.ts';
 
 export type CommandName = 'get' | 'put' | 'ls' | 'run';
@@ -242,7 +243,7 @@ function connectionChoice(values: Values): ConnectionChoice {
   if (crypto !== 'pure' && crypto !== 'auto') throw bad(`--crypto is pure or auto, not ${printable(String(crypto))}`);
   const timeout = values.timeout === undefined ? undefined : seconds('--timeout', values.timeout);
   return {
-    port: values.port === undefined ? 22 : whole('-P', values.port, 1, 65535),
+    port: values.port === undefined ? SSH_PORT : whole('-P', values.port, 1, 65535),
     identities: (values.identity ?? []) as readonly string[],
     passwordStdin: values['password-stdin'] === true,
     trust: trustChoice(values),

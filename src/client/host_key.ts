@@ -7,7 +7,7 @@ import { printable } from '../bytes/text.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError, type SshErrorCode } from '../errors.ts';
 import { parseFingerprint } from '../keys/public_key.ts';
-import { DisconnectReason } from '../wire/numbers.ts';
+import { DisconnectReason, SSH_PORT } from '../wire/numbers.ts';
 
 /** A host key that a server has shown; its signature over the key exchange has been verified. */
 export interface HostKeyOffer {
@@ -77,7 +77,7 @@ export function hostKeyError(code: SshErrorCode, message: string, cause?: unknow
 
 /** How messages name a host: with its port where that is not 22. */
 export function hostName(host: string, port: number): string {
-  return port === 22 ? printable(host) : `[${printable(host)}]:${port}`;
+  return port === SSH_PORT ? printable(host) : `[${printable(host)}]:${port}`;
 }
 
 /** How messages name a key. */

@@ -6,12 +6,10 @@ import type { KeepaliveConfig } from '../core/keepalive.ts';
 import { defaultLimits, type Limits } from '../core/limits.ts';
 import { defaultRekeyLimits, type RekeyLimits } from '../core/rekey.ts';
 import { SshError } from '../errors.ts';
+import { SSH_PORT } from '../wire/numbers.ts';
 import type { AuthMethod } from './auth.ts';
 import { type HostKeyPolicy, POLICY_CHOICES } from './host_key.ts';
 import { MAX_AUTH_FAILURES } from './login.ts';
-
-/** The port of SSH: RFC 4253 §4.1. */
-export const SSH_PORT = 22;
 
 /** How the software identifies itself (RFC 4253 §4.2). */
 export const SOFTWARE = 'puressh_0.1.0';

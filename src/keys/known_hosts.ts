@@ -7,12 +7,11 @@ import { equalBytes } from '../bytes/bytes.ts';
 import { base64, fromBase64, printable, utf8 } from '../bytes/text.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
+import { SSH_PORT } from '../wire/numbers.ts';
 import { lowerAscii, matchPatternList } from './host_pattern.ts';
 import { fingerprint, parsePublicKey } from './public_key.ts';
 import { formatPublicKeyLine } from './public_key_line.ts';
 
-/** The port whose names stand in the file without a port: RFC 4253 §4.1. */
-const SSH_PORT = 22;
 /** Bytes of a salt and of a hashed name: HMAC-SHA1. */
 const HASH_SIZE = 20;
 

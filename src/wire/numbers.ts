@@ -27,6 +27,9 @@ export const OpenFailureReason = {
   resourceShortage: 4,
 } as const;
 
+/** The port of SSH: RFC 4253 §4.1. */
+export const SSH_PORT = 22;
+
 /** Service names: RFC 4250 §4.7. */
 export const SERVICE_USERAUTH = 'ssh-userauth';
 export const SERVICE_CONNECTION = 'ssh-connection';

@@ -1,4 +1,4 @@
-/** Bodies of channel requests, global requests and channel opens: RFC 4254 §6, §7; OpenSSH PROTOCOL §2. */
+/** Bodies of channel requests: RFC 4254 §6. */
 
 /** What follows `want reply` in CHANNEL_REQUEST, by request name. */
 export const channelRequest = {
