@@ -50,12 +50,3 @@ export function mpintBody(bytes: Uint8Array): Uint8Array {
   padded.set(minimal, 1);
   return padded;
 }
-
-/**
- * The unsigned integer in the body of an mpint. Superfluous leading zeros are accepted (some devices send them),
- * negative numbers are not: nothing in SSH uses one.
- */
-export function bigintFromMpint(body: Uint8Array): bigint {
-  if (body.length > 0 && (body[0] as number) >= 0x80) throw new DecodeError('Negative mpint');
-  return bigintFromBytes(body);
-}

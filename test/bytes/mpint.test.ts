@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   bigintFromBytes,
-  bigintFromMpint,
   bytesFromBigint,
   minimalBytes,
   mpintBody,
@@ -36,28 +35,6 @@ describe('mpintBody', () => {
     const bytes = fromHex('0080');
     mpintBody(bytes)[0] = 0;
     assert.equal(hex(bytes), '0080');
-  });
-});
-
-describe('bigintFromMpint', () => {
-  it('reads unsigned integers and tolerates superfluous zeros', () => {
-    const rows: readonly [string, bigint][] = [
-      ['', 0n],
-      ['00', 0n],
-      ['0000', 0n],
-      ['01', 1n],
-      ['0080', 128n],
-      ['00000080', 128n],
-      ['09a378f9b2e332a7', 0x9a378f9b2e332a7n],
-      ['00ffffffffffffffffff', 0xffffffffffffffffffn],
-    ];
-    for (const [body, value] of rows) assert.equal(bigintFromMpint(fromHex(body)), value, body);
-  });
-
-  it('refuses negative numbers', () => {
-    for (const body of ['80', 'ff', 'edcc', 'ff21524111']) {
-      assert.throws(() => bigintFromMpint(fromHex(body)), { code: 'decode', message: /Negative mpint/ }, body);
-    }
   });
 });
 

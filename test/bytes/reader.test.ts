@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { bigintFromMpint } from '../../src/bytes/mpint.ts';
+import { bigintFromBytes } from '../../src/bytes/mpint.ts';
 import { DecodeError, Reader } from '../../src/bytes/reader.ts';
 import { fromHex, hex } from '../../src/bytes/text.ts';
 import { SshError } from '../../src/errors.ts';
@@ -127,7 +127,7 @@ describe('Reader', () => {
         assert.throws(() => reader.mpint(), { code: 'decode', message: /Negative mpint/ });
         return;
       }
-      if (type === 'mpint') assert.equal(bigintFromMpint(reader.mpint()), BigInt(`0x${value}`));
+      if (type === 'mpint') assert.equal(bigintFromBytes(reader.mpint()), BigInt(`0x${value}`));
       reader.expectEnd();
     });
   }
