@@ -5,9 +5,10 @@ import { call } from './call.ts';
 import type { Link } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
 import { closeHandle, fstat, fsync, type OpenHandle } from './operations.ts';
-import type { CallOptions, RangeOptions, ReadOptions, RemotePath, SetstatOptions, TransferOptions } from './options.ts';
+import type { CallOptions, RangeOptions, RemotePath, SetstatOptions, TransferOptions } from './options.ts';
 import { type Attributes, encodeAttributes } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
+import { BASE_REQUEST } from './request_size.ts';
 import { bytesSource } from './sources.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';
 import { startRead, startWrite } from './transfer.ts';
@@ -39,12 +40,11 @@ export class RemoteFile implements AsyncDisposable {
   }
 
   /** Up to `length` bytes from `position` on, in as many requests as it takes; fewer only where the file ends. */
-  async read(position: number, length: number, options: ReadOptions = {}): Promise<Uint8Array> {
+  async read(position: number, length: number, options: TransferOptions = {}): Promise<Uint8Array> {
     this.#link();
     const sink = new MemorySink(position, length);
-    sink.expect(length);
-    const range = { ...options, start: position, end: position + length };
-    await startRead(this.#open, sink, range, 'unknown').done;
+    const range = { ...options, start: position, end: position + length, trustEof: true };
+    await startRead(this.#open, sink, range, length <= BASE_REQUEST ? 'unknown' : 'ask').done;
     return sink.result;
   }
 

@@ -200,7 +200,7 @@ export class Link implements PipeSink {
       return;
     }
     const done = bytes.length - this.#kept;
-    if (done > 0) this.#pipe.consumed(done);
+    if (done > 0 && this.#cause === undefined) this.#pipe.consumed(done);
   }
 
   end(): void {

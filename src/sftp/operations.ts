@@ -68,17 +68,17 @@ function decodeHandle(packet: Uint8Array): Uint8Array {
   return handle.slice();
 }
 
-/** OPEN. A handle that comes after the call was given up is closed again. */
+/** OPEN. A handle that comes after the call was given up goes to `orphan`, which closes it. */
 export async function openFile(
   link: Link,
   path: RemotePath,
   flags: OpenFlags | OpenMode,
   attrs: Attributes,
   options: CallOptions,
+  orphan: (file: OpenHandle) => void = closeQuietly,
 ): Promise<OpenHandle> {
   const bits = flagBits(typeof flags === 'string' ? modeFlags(flags) : flags);
   const value = { path: toBytes(path), flags: bits, attrs: encodeAttributes(attrs) };
-  const orphan = (handle: Uint8Array): void => closeQuietly({ link, handle, path });
   const spec = {
     row: packets.open,
     value,
@@ -86,7 +86,7 @@ export async function openFile(
     path,
     expects: packets.handle,
     decode: decodeHandle,
-    orphan,
+    orphan: (handle: Uint8Array) => orphan({ link, handle, path }),
   };
   return { link, handle: await call(link, spec, options), path };
 }

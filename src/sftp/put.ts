@@ -91,7 +91,11 @@ export async function put(
     const { inPlace, permissions } = plan;
     const exclusive = inPlace && options.overwrite === false;
     const flags = { write: true, create: true, truncate: !exclusive, exclusive };
-    const file = await openFile(link, plan.path, flags, permissions === undefined ? {} : { permissions }, options);
+    const attrs = permissions === undefined ? {} : { permissions };
+    const file = await openFile(link, plan.path, flags, attrs, options, (late) => {
+      closeQuietly(late);
+      if (!inPlace) pathRequest(link, packets.remove, 'remove', plan.path, {}).catch(() => undefined);
+    });
     const warnings: string[] = [];
     const stats = await upload(file, input, plan, options, warnings);
     if (!inPlace) await moveIntoPlace(link, plan.path, remote, options);

@@ -83,7 +83,9 @@ export function iterableSource(chunks: AsyncIterable<Uint8Array> | ReadableStrea
     pull: (events) => void pull(events),
     stop: async () => {
       // A source that never yields must not hold up the end of the transfer: it is told, not waited for.
-      Promise.resolve(iterator.return?.()).catch(() => undefined);
+      Promise.resolve()
+        .then(() => iterator.return?.())
+        .catch(() => undefined);
     },
   };
 }

@@ -185,7 +185,7 @@ function sizeHint(attrs: Attributes): number | undefined {
 function readSize(link: Link, wanted: number | undefined): number {
   const stated = link.limits.maxReadLength;
   const most = stated === undefined ? BASE_REQUEST : Math.min(stated, MAX_REQUEST);
-  return wanted === undefined ? most : Math.min(whole('requestSize', wanted, 1), Math.max(most, BASE_REQUEST));
+  return wanted === undefined ? most : Math.min(whole('requestSize', wanted, 1), most);
 }
 
 function writeSize(link: Link, handle: Uint8Array, wanted: number | undefined): number {

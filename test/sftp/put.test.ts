@@ -368,6 +368,20 @@ describe('put that fails', () => {
     assert.deepEqual(names(outcome.server), []);
   });
 
+  it('an abort before the file is open leaves no file behind', async () => {
+    const controller = new AbortController();
+    const script: Script = {
+      request: (name) => {
+        if (name === 'OPEN') queueMicrotask(() => controller.abort());
+        return 'honest';
+      },
+    };
+    const outcome = await put(script, BYTES, { signal: controller.signal });
+    assert.equal(failure(outcome).code, 'aborted');
+    assert.deepEqual(names(outcome.server), []);
+    assert.equal(outcome.server.log.filter((line) => line === 'CLOSE').length, 1);
+  });
+
   it('reports a server that stops to acknowledge', async () => {
     const clock = new VirtualClock();
     const server = new ScriptedSftp({ write: ({ index }) => (index >= 3 ? 'silence' : 'honest') });
