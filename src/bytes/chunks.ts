@@ -1,5 +1,6 @@
 /**
- * A first-in first-out queue of received chunks. Taking from it copies only where what is taken spans two chunks;
+ * A first-in first-out queue of received chunks. Taking from it copies only where what is taken spans two chunks that do not
+ * lie side by side in memory;
  * all work together is linear in the bytes that pass through. A peer that sends byte by byte costs no more memory than one
  * that does not: once many chunks wait, small ones are packed together.
  */
@@ -34,7 +35,7 @@ export class ChunkQueue {
     this.#length += chunk.length;
     if (chunk.length < SMALL && this.#chunks.length - this.#first >= PACK_FROM) {
       this.#append(chunk);
-    } else {
+    } else if (!this.#extend(chunk)) {
       this.#chunks.push(chunk);
       this.#pack = undefined;
     }
@@ -87,6 +88,16 @@ export class ChunkQueue {
     }
     this.#scanned = this.#length;
     return -1;
+  }
+
+  /** Makes one of the last chunk and this one, where a transport read both into one piece of memory, side by side. */
+  #extend(chunk: Uint8Array): boolean {
+    const index = this.#chunks.length - 1;
+    const last = this.#chunks[index];
+    if (last === undefined || last.buffer !== chunk.buffer) return false;
+    if (last.byteOffset + last.length !== chunk.byteOffset) return false;
+    this.#chunks[index] = new Uint8Array(chunk.buffer, last.byteOffset, last.length + chunk.length);
+    return true;
   }
 
   /** Copies a small chunk behind the others in the last one. */

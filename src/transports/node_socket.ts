@@ -18,7 +18,9 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
   const { host, port, timeout, signal } = options;
   return new Promise((resolve, reject) => {
     let forget = (): void => {};
-    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
+    const input = new Input();
+    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true, onread: input });
+    socket.pause(); // until the pipe is opened
     const timer = setTimeout(() => fail(connectTimeout(host, port, timeout)), timeout);
     const settle = (): void => {
       clearTimeout(timer);
@@ -34,7 +36,7 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
     const connected = (): void => {
       settle();
       socket.off('error', failed);
-      resolve(new NodeSocketPipe(socket));
+      resolve(new NodeSocketPipe(socket, input));
     };
     socket.on('error', failed); // stays after a failure: what comes later concerns nobody
     socket.once('connect', connected);
@@ -42,17 +44,49 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
   });
 }
 
+/** Memory that is read into at a time, and how little of it is left when new is taken: one read fills at most the rest. */
+const SLAB = 256 * 1024;
+const SLAB_REST = 64 * 1024;
+
+/**
+ * Where the socket reads to. What comes lies side by side in memory, so that a packet that two reads brought need not be
+ * copied together, and the collector has one large piece to free and not many.
+ */
+class Input {
+  /** Takes what was read; set before the socket is read from. */
+  deliver: (bytes: Uint8Array) => void = () => {};
+  #slab = Buffer.allocUnsafeSlow(SLAB);
+  #used = 0;
+
+  readonly buffer = (): Uint8Array => {
+    if (this.#used > SLAB - SLAB_REST) {
+      this.#slab = Buffer.allocUnsafeSlow(SLAB);
+      this.#used = 0;
+    }
+    return this.#slab.subarray(this.#used);
+  };
+
+  readonly callback = (count: number, bytes: Uint8Array): boolean => {
+    this.#used += count;
+    // not a Buffer: its `slice` does not copy
+    this.deliver(plain(bytes.subarray(0, count)));
+    return true;
+  };
+}
+
 export class NodeSocketPipe implements BytePipe {
   readonly #socket: Socket;
+  readonly #input: Input;
   #sink: PipeSink | undefined;
   #cause: SshError | undefined;
   #unconsumed = 0;
   #queued = 0;
   #full = false;
 
-  /** Takes a connected socket, made with `allowHalfOpen`, that nobody else uses. */
-  constructor(socket: Socket) {
+  /** Takes a connected socket, made with `allowHalfOpen`, that reads to `input`, is paused, and that nobody else uses. */
+  constructor(socket: Socket, input: Input) {
     this.#socket = socket;
+    this.#input = input;
     socket.on('error', (error) => {
       this.#cause ??= connectionLost(error);
     });
@@ -66,12 +100,13 @@ export class NodeSocketPipe implements BytePipe {
       queueMicrotask(() => sink.closed(this.#cause));
       return;
     }
-    socket.on('data', (chunk) => {
-      this.#unconsumed += chunk.length;
+    this.#input.deliver = (bytes) => {
+      this.#unconsumed += bytes.length;
       if (this.#unconsumed >= READ_BOUND) socket.pause();
-      sink.data(plain(chunk));
-    });
+      sink.data(bytes);
+    };
     socket.on('end', () => sink.end());
+    socket.resume();
   }
 
   write(pieces: readonly Uint8Array[]): boolean {

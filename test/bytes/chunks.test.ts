@@ -29,6 +29,20 @@ function queueOf(...chunks: string[]): ChunkQueue {
 }
 
 describe('ChunkQueue', () => {
+  it('takes across chunks that lie side by side in memory without a copy', () => {
+    const memory = Uint8Array.from({ length: 12 }, (_, i) => i);
+    const queue = new ChunkQueue();
+    queue.push(memory.subarray(2, 5));
+    assert.deepEqual(list(queue.take(1)), [2]);
+    queue.push(memory.subarray(5, 9));
+    const taken = queue.take(5);
+    assert.deepEqual(list(taken), [3, 4, 5, 6, 7]);
+    assert.equal(taken?.buffer, memory.buffer);
+    queue.push(memory.subarray(10, 12)); // not beside the last one
+    queue.push(memory.slice(9, 10));
+    assert.deepEqual(list(queue.takeAll()), [8, 10, 11, 9]);
+  });
+
   it('does what the model does, at random splits', () => {
     for (let seed = 1; seed <= 60; seed++) {
       const random = generator(seed);
