@@ -312,8 +312,8 @@ export class SftpClient implements AsyncDisposable {
 
 /** limits@openssh.com, where the server has it; what comes of it is used from then on. */
 function askLimits(link: Link): void {
-  const { request, version, fields, reply } = extensions.limits;
-  if (link.extensions.get(request) !== version) return;
+  const { request, fields, reply } = extensions.limits;
+  if (!offers(link, extensions.limits)) return;
   const known = (value: bigint): number | undefined => (value === 0n ? undefined : Number(value));
   call(link, {
     row: packets.extended,

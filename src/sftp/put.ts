@@ -116,10 +116,11 @@ async function openInput(local: LocalSource, files: LocalFiles | undefined): Pro
     const resolved = (await system.resolve(local)) ?? local;
     const there = await system.stat(resolved);
     if (there?.kind === 'directory') {
-      throw new SshError('bad-local-file', `${printable(local, 1024)} is a directory`, {
-        operation: 'open',
-        path: local,
-      });
+      const path = printable(local, 1024);
+      throw new SshError('bad-local-file', `${path} is a directory: give the path of a file`, {
+          operation: 'open',
+          path,
+        });
     }
     return {
       source: fileSource(file),
