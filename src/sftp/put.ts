@@ -118,9 +118,9 @@ async function openInput(local: LocalSource, files: LocalFiles | undefined): Pro
     if (there?.kind === 'directory') {
       const path = printable(local, 1024);
       throw new SshError('bad-local-file', `${path} is a directory: give the path of a file`, {
-          operation: 'open',
-          path,
-        });
+        operation: 'open',
+        path,
+      });
     }
     return {
       source: fileSource(file),
