@@ -1,104 +1,32 @@
 /** Logging in to servers of every temper: RFC 4252, RFC 4256, RFC 8308 §3.1, RFC 8332. */
 
 import assert from 'node:assert/strict';
-import { Reader } from '../../src/bytes/reader.ts';
-import { decodeFields, encodeFields } from '../../src/bytes/schema.ts';
+import { decodeFields } from '../../src/bytes/schema.ts';
 import { utf8 } from '../../src/bytes/text.ts';
 import { Writer } from '../../src/bytes/writer.ts';
 import type { AuthAttempt, Prompt } from '../../src/core/events.ts';
 import { buildExtInfo } from '../../src/core/ext_info.ts';
 import { defaultLimits } from '../../src/core/limits.ts';
 import { SshError } from '../../src/errors.ts';
-import { parsePublicKey } from '../../src/keys/public_key.ts';
-import { type Signer, verifySignature } from '../../src/keys/signature.ts';
-import { encode, type MessageOf } from '../../src/wire/message.ts';
+import type { Signer } from '../../src/keys/signature.ts';
+import { encode } from '../../src/wire/message.ts';
 import { transport } from '../../src/wire/transport.ts';
-import { keyboardAuth, passwordAuth, requestBody, signedRequest, userauth } from '../../src/wire/userauth.ts';
-import type { ClientScript } from '../support/core_client.ts';
+import { passwordAuth, requestBody, userauth } from '../../src/wire/userauth.ts';
+import {
+  fail,
+  granted,
+  infoRequest,
+  publickey,
+  rsa,
+  succeed,
+  takeRequest,
+  takeResponses,
+  takeSigned,
+} from '../support/auth_script.ts';
 import type { Chunking } from '../support/feed.ts';
 import { Link, scenario } from '../support/link.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
-import { ed25519Signer, type ScriptedPeer } from '../support/scripted_peer.ts';
-
-/** A link after the first exchange, the service granted. */
-function granted(chunking: Chunking, script: ClientScript): Link {
-  const link = new Link(chunking, { script });
-  link.peer.handshake();
-  link.peer.grantService();
-  return link;
-}
-
-function takeRequest(peer: ScriptedPeer, method: string): MessageOf<typeof userauth.request> {
-  const request = peer.take(userauth.request);
-  assert.equal(request.method, method);
-  assert.equal(request.user, 'ada');
-  assert.equal(request.service, 'ssh-connection');
-  return request;
-}
-
-function fail(peer: ScriptedPeer, methods: string, partialSuccess = false): void {
-  peer.send(encode(userauth.failure, { methods: methods.split(','), partialSuccess }));
-}
-
-function succeed(link: Link, methods: readonly string[]): void {
-  link.peer.send(encode(userauth.success, {}));
-  link.pump();
-  link.client.alive();
-  assert.deepEqual(link.client.only('authenticated').methods, methods);
-}
-
-/** Takes a publickey request and proves its signature; returns the algorithm and the key. */
-function takeSigned(peer: ScriptedPeer): { algorithm: string; publicKey: Uint8Array } {
-  const { rest, user, service, method } = takeRequest(peer, 'publickey');
-  const { signed, algorithm, publicKey, signature } = decodeFields(requestBody.publicKeySigned, rest);
-  assert.equal(signed, true, 'keys are signed with at once');
-  const sessionId = peer.sessionId ?? assert.fail();
-  const message = encodeFields(signedRequest, {
-    sessionId,
-    number: 50,
-    user,
-    service,
-    method,
-    signed,
-    algorithm,
-    publicKey,
-  });
-  if (algorithm === 'ssh-ed25519') {
-    const key = parsePublicKey(publicKey, memoCrypto);
-    assert.equal(verifySignature(memoCrypto, algorithm, key, message, signature), true);
-  }
-  return { algorithm, publicKey };
-}
-
-/** A signer that only claims to be RSA. */
-const rsa: Signer = {
-  publicKey: new Writer().string('ssh-rsa').string('e').string('n').finish(),
-  keyType: 'ssh-rsa',
-  algorithms: ['rsa-sha2-512', 'rsa-sha2-256'],
-  sign: (_message, algorithm) => new Writer().string(algorithm).string('signature').finish(),
-};
-
-const publickey = (signer: Signer): AuthAttempt => ({ method: 'publickey', signer });
-
-function infoRequest(prompts: readonly Prompt[], title = '', instruction = ''): Uint8Array {
-  const body = new Writer();
-  for (const { text, echo } of prompts) body.string(text).bool(echo);
-  return encode(keyboardAuth.infoRequest, {
-    title,
-    instruction,
-    language: '',
-    count: prompts.length,
-    prompts: body.finish(),
-  });
-}
-
-function takeResponses(peer: ScriptedPeer): string[] {
-  const { count, responses } = peer.take(keyboardAuth.infoResponse);
-  const reader = new Reader(responses);
-  const texts = Array.from({ length: count }, () => reader.text());
-  reader.expectEnd();
-  return texts;
-}
+import { ed25519Signer } from '../support/scripted_peer.ts';
 
 scenario('a FAILURE, a BANNER or a second SUCCESS after SUCCESS changes nothing', (chunking) => {
   const link = granted(chunking, {});
