@@ -4,7 +4,7 @@ import { discard, Link } from './client/link.ts';
 import { type ConnectOptions, type Settings, settingsOf } from './client/options.ts';
 import type { CryptoProvider } from './crypto/provider.ts';
 import { SshError } from './errors.ts';
-import { systemClock } from './io/clock.ts';
+import { LONGEST_DELAY, systemClock } from './io/clock.ts';
 import { CONNECT_TIMEOUT, type Dial } from './io/dial.ts';
 import type { LocalFiles } from './io/local_files.ts';
 import type { BytePipe } from './io/pipe.ts';
@@ -31,7 +31,7 @@ export interface Runtime {
 export async function connectTcp(runtime: Runtime, dial: Dial, options: ClientOptions): Promise<SshClient> {
   const { host, port, signal } = settingsOf(options);
   providerOf(runtime, options); // a mistake is told before anything is done
-  const timeout = options.timeouts?.connect ?? CONNECT_TIMEOUT;
+  const timeout = Math.min(options.timeouts?.connect ?? CONNECT_TIMEOUT, LONGEST_DELAY);
   const pipe = await dial({ host, port, timeout, signal });
   return connectPipe(runtime, pipe, options);
 }
@@ -52,6 +52,6 @@ export async function connectPipe(runtime: Runtime, pipe: BytePipe, options: Cli
 
 function providerOf(runtime: Runtime, { crypto = 'auto' }: ClientOptions): CryptoProvider {
   if (crypto === 'auto' || crypto === 'pure') return runtime.crypto[crypto];
-  if (typeof crypto === 'object' && typeof crypto.random === 'function') return crypto;
+  if (typeof crypto?.random === 'function') return crypto;
   throw new SshError('bad-argument', "crypto must be 'auto', 'pure' or a provider");
 }

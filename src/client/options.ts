@@ -97,18 +97,31 @@ const PACKET_OVERHEAD = 1024;
 
 /** Checks the options and adds the defaults; throws `bad-argument`. */
 export function settingsOf(options: ConnectOptions): Settings {
-  const { host, username, auth, hostKey, keepalive } = options;
+  if (typeof options !== 'object' || options === null)
+    throw bad('The options are missing: host, username, auth, hostKey');
+  const { host, username, auth, hostKey, signal } = options;
+  const timeouts = options.timeouts ?? {};
   requireText('host', host);
   requireText('username', username);
   if (typeof hostKey?.check !== 'function') throw bad(`hostKey is required: ${POLICY_CHOICES}`);
   if (!Array.isArray(auth)) throw bad('auth must be a list, such as [key(text), password(text)]; it may be empty');
-  const limits = { ...defaultLimits, ...withoutUndefined(options.limits), ...timesOf(options.timeouts ?? {}) };
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function')
+    throw bad('signal must be an AbortSignal');
+  requireNumbers('timeouts', timeouts, 1);
+  requireNumbers('limits', options.limits ?? {}, 0);
+  const limits = { ...defaultLimits, ...withoutUndefined(options.limits), ...timesOf(timeouts) };
   const maxPacket = options.maxPacket ?? DEFAULT_MAX_PACKET;
   requireInteger('maxPacket', maxPacket, 1, limits.packetLength - PACKET_OVERHEAD);
   const window = options.window ?? DEFAULT_WINDOW;
   requireInteger('window', window, maxPacket, 0xffffffff);
   const port = options.port ?? SSH_PORT;
   requireInteger('port', port, 1, 65535);
+  const rekey = { ...defaultRekeyLimits, ...withoutUndefined(options.rekey) };
+  requireNumbers('rekey', rekey, 1);
+  // RFC 4344 §3.1; the nonces of chacha20-poly1305 would repeat at 2^32
+  requireInteger('rekey.packets', rekey.packets, 1, defaultRekeyLimits.packets);
+  const maxAuthFailures = options.maxAuthFailures ?? MAX_AUTH_FAILURES;
+  requireNumbers('options', { maxAuthFailures }, 1);
   return {
     host,
     port,
@@ -116,19 +129,24 @@ export function settingsOf(options: ConnectOptions): Settings {
     auth,
     hostKey,
     algorithms: withoutUndefined(options.algorithms),
-    rekey: { ...defaultRekeyLimits, ...withoutUndefined(options.rekey) },
+    rekey,
     window,
     maxPacket,
-    keepalive:
-      keepalive === false
-        ? { interval: Number.POSITIVE_INFINITY, count: 0 }
-        : { ...DEFAULT_KEEPALIVE, ...withoutUndefined(keepalive) },
+    keepalive: keepaliveOf(options.keepalive),
     limits,
-    maxAuthFailures: options.maxAuthFailures ?? MAX_AUTH_FAILURES,
-    signal: options.signal,
+    maxAuthFailures,
+    signal,
     onBanner: options.onBanner,
     software: options.software ?? SOFTWARE,
   };
+}
+
+function keepaliveOf(keepalive: ConnectOptions['keepalive']): KeepaliveConfig {
+  if (keepalive === false) return { interval: Number.POSITIVE_INFINITY, count: 0 };
+  const config = { ...DEFAULT_KEEPALIVE, ...withoutUndefined(keepalive) };
+  requireNumbers('keepalive', { interval: config.interval }, 1);
+  requireNumbers('keepalive', { count: config.count }, 0);
+  return config;
 }
 
 function timesOf(timeouts: Partial<Timeouts>): Partial<Limits> {
@@ -147,12 +165,21 @@ function withoutUndefined<T extends object>(value: T | undefined): { [K in keyof
 }
 
 function requireText(name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') throw bad(`${name} must be a text that is not empty`);
+  if (typeof value === 'string' && value !== '' && !value.includes('\0')) return;
+  throw bad(`${name} must be a text that is not empty and has no null byte`);
 }
 
 function requireInteger(name: string, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && value >= least && value <= most) return;
   throw bad(`${name} must be an integer from ${least} to ${most}, not ${printable(String(value), 40)}`);
+}
+
+/** Infinity is a number too: without end. What is not said, `undefined`, is no mistake. */
+function requireNumbers(group: string, values: object, least: number): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined || (typeof value === 'number' && value >= least)) continue;
+    throw bad(`${group}.${name} must be a number of at least ${least}, not ${printable(String(value), 40)}`);
+  }
 }
 
 function bad(message: string): SshError {

@@ -8,6 +8,9 @@ export interface Clock {
   after(milliseconds: number, run: () => void): () => void;
 }
 
+/** The longest delay that timers of runtimes take, 2^31 - 1 ms: they end a longer one at once. */
+export const LONGEST_DELAY = 0x7fffffff;
+
 /** The runtime's own clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),

@@ -8,15 +8,13 @@ import type { Connection } from '../core/connection.ts';
 import type { Event, Question } from '../core/events.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import { SshError, toSshError } from '../errors.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, LONGEST_DELAY } from './clock.ts';
 import type { BytePipe, PipeSink } from './pipe.ts';
 
 /** Bytes that one `write` on the pipe is given at most: enough to fill a long fat pipe, few enough to stay responsive. */
 const BATCH = 256 * 1024;
 /** Milliseconds that the last bytes, and the peer's end of the stream, are waited for before the pipe is cut. */
 const FAREWELL_TIME = 2000;
-/** Longest delay that timers take: 2^31 - 1 ms. */
-const LONGEST_DELAY = 0x7fffffff;
 
 /** Events about one channel of ours. */
 export type ChannelEvent = Exclude<Extract<Event, { channel: number }>, { type: 'channel-open-request' }>;

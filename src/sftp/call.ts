@@ -131,7 +131,11 @@ class Call<R extends PacketRow, T> implements ReplyHandler {
 /** Sends one request and resolves with what its answer says. Rejects with an `SshError`, never throws. */
 export function call<R extends PacketRow, T>(link: Link, spec: CallSpec<R, T>, options: CallOptions = {}): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (options.signal?.aborted) reject(abortedError(spec.operation, spec.path, options.signal));
-    else new Call(link, spec, options, resolve, reject).start();
+    try {
+      if (options.signal?.aborted) reject(abortedError(spec.operation, spec.path, options.signal));
+      else new Call(link, spec, options, resolve, reject).start();
+    } catch (error) {
+      reject(toSshError(error, 'bad-argument', { operation: spec.operation }));
+    }
   });
 }

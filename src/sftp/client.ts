@@ -4,7 +4,6 @@
  */
 
 import { decodeFields, encodeFields } from '../bytes/schema.ts';
-import { toBytes } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { type Clock, systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
@@ -38,7 +37,7 @@ import {
   type TransferOptions,
   type TransferStats,
 } from './options.ts';
-import { remotePath } from './path.ts';
+import { pathBytes, remotePath } from './path.ts';
 import { type Attributes, encodeAttributes } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { decodeNames } from './proto/names.ts';
@@ -46,7 +45,7 @@ import { decodePacket, packets } from './proto/packets.ts';
 import { type LocalSource, type PutOptions, type PutResult, put, writeFile } from './put.ts';
 import { StallGuard } from './stall.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';
-import { startRead } from './transfer.ts';
+import { startRead, whole } from './transfer.ts';
 
 /** Options of `SftpClient.open`. */
 export interface SftpClientOptions extends CallOptions {
@@ -97,8 +96,10 @@ export class SftpClient implements AsyncDisposable {
    * Greets the server at the other end of `pipe`, which must not be open yet and belongs to the client from now on.
    * `sftp-unavailable`: what answers is not SFTP. `not-supported`: another version.
    */
-  static open(pipe: BytePipe, options: SftpClientOptions = {}): Promise<SftpClient> {
+  static async open(pipe: BytePipe, options: SftpClientOptions = {}): Promise<SftpClient> {
     const { signal, maxPacket } = options;
+    if (typeof pipe?.open !== 'function') throw new SshError('bad-argument', 'SFTP needs a byte pipe to run on');
+    if (maxPacket !== undefined) whole('maxPacket', maxPacket, 1);
     const clock = options.clock ?? systemClock;
     const stallTimeout = options.stallTimeout ?? DEFAULT_STALL_TIMEOUT;
     const link = new Link(pipe, { clock, stallTimeout, ...(maxPacket === undefined ? {} : { maxPacket }) });
@@ -161,7 +162,7 @@ export class SftpClient implements AsyncDisposable {
 
   /** SETSTAT: sets exactly the attributes that are given. A `size` cuts the file, or lengthens it with zeros. */
   async setstat(path: RemotePath, attrs: Attributes, options: SetstatOptions = {}): Promise<void> {
-    const value = { path: toBytes(path), attrs: encodeAttributes(attrs, options.times) };
+    const value = { path: pathBytes(path), attrs: encodeAttributes(attrs, options.times) };
     await call(this.#link, { row: packets.setstat, value, operation: 'setstat', path }, options);
   }
 
@@ -180,13 +181,20 @@ export class SftpClient implements AsyncDisposable {
     return this.#oneName(packets.readlink, 'readlink', path, options);
   }
 
-  #oneName(
+  async #oneName(
     row: typeof packets.realpath | typeof packets.readlink,
     operation: string,
     path: RemotePath,
     options: CallOptions,
   ): Promise<RemotePath> {
-    const spec = { row, value: { path: toBytes(path) }, operation, path, expects: packets.name, decode: decodeOneName };
+    const spec = {
+      row,
+      value: { path: pathBytes(path) },
+      operation,
+      path,
+      expects: packets.name,
+      decode: decodeOneName,
+    };
     return call(this.#link, spec, options);
   }
 
@@ -195,7 +203,7 @@ export class SftpClient implements AsyncDisposable {
     path: RemotePath,
     options: CallOptions & { readonly attrs?: Attributes | undefined } = {},
   ): Promise<void> {
-    const value = { path: toBytes(path), attrs: encodeAttributes(options.attrs ?? {}) };
+    const value = { path: pathBytes(path), attrs: encodeAttributes(options.attrs ?? {}) };
     await call(this.#link, { row: packets.mkdir, value, operation: 'mkdir', path }, options);
   }
 
@@ -224,7 +232,7 @@ export class SftpClient implements AsyncDisposable {
   /** SYMLINK: makes `path` a symbolic link that holds `target`. */
   async symlink(target: RemotePath, path: RemotePath, options: CallOptions = {}): Promise<void> {
     const [first, second] = this.#symlinkOrder === 'openssh' ? [target, path] : [path, target];
-    const value = { first: toBytes(first), second: toBytes(second) };
+    const value = { first: pathBytes(first), second: pathBytes(second) };
     await call(this.#link, { row: packets.symlink, value, operation: 'symlink', path }, options);
   }
 
@@ -246,7 +254,11 @@ export class SftpClient implements AsyncDisposable {
 
   /** The content of a file in memory. */
   async readFile(path: RemotePath, options: ReadFileOptions = {}): Promise<Uint8Array> {
-    const sink = new MemorySink(0, options.maxBytes ?? READ_FILE_MAX);
+    const { maxBytes = READ_FILE_MAX } = options;
+    if (!(typeof maxBytes === 'number' && maxBytes >= 0)) {
+      throw new SshError('bad-argument', `maxBytes must be a number of bytes, not ${String(maxBytes)}`);
+    }
+    const sink = new MemorySink(0, maxBytes);
     const file = await openFile(this.#link, path, 'r', {}, options);
     try {
       await startRead(file, sink, options, 'ask').done;

@@ -51,7 +51,8 @@ export class RemoteFile implements AsyncDisposable {
   /** Writes all of `bytes` at `position`; they must not change before the promise has settled. */
   async write(position: number, bytes: Uint8Array, options: TransferOptions = {}): Promise<void> {
     this.#link();
-    await startWrite(this.#open, bytesSource(bytes), position, bytes.length, options).done;
+    const source = bytesSource(bytes);
+    await startWrite(this.#open, source, position, bytes.length, options).done;
   }
 
   /** FSTAT. */

@@ -66,6 +66,9 @@ export async function get(
 
 function openOutput(local: LocalTarget, files: LocalFiles | undefined, options: GetOptions): Promise<Output> {
   if (typeof local === 'string') return pathOutput(local, needFiles(files), options);
+  if (typeof local !== 'object' || local === null) {
+    throw new SshError('bad-argument', 'get needs a local path, an open file or a stream to write to');
+  }
   if ('getWriter' in local) return Promise.resolve(streamOutput(local));
   return Promise.resolve(fileOutput(local, false, options));
 }

@@ -1,11 +1,12 @@
 /** The requests that several parts of the client make, one function each. */
 
 import { encodeFields } from '../bytes/schema.ts';
-import { printable, toBytes } from '../bytes/text.ts';
+import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { call } from './call.ts';
 import type { Link } from './link.ts';
 import type { CallOptions, RemotePath } from './options.ts';
+import { pathBytes } from './path.ts';
 import { type Attributes, decodeAttributes, encodeAttributes } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { decodePacket, OpenFlag, packets } from './proto/packets.ts';
@@ -78,7 +79,7 @@ export async function openFile(
   orphan: (file: OpenHandle) => void = closeQuietly,
 ): Promise<OpenHandle> {
   const bits = flagBits(typeof flags === 'string' ? modeFlags(flags) : flags);
-  const value = { path: toBytes(path), flags: bits, attrs: encodeAttributes(attrs) };
+  const value = { path: pathBytes(path), flags: bits, attrs: encodeAttributes(attrs) };
   const spec = {
     row: packets.open,
     value,
@@ -93,7 +94,7 @@ export async function openFile(
 
 /** OPENDIR, likewise. */
 export async function openDirectory(link: Link, path: RemotePath, options: CallOptions): Promise<OpenHandle> {
-  const value = { path: toBytes(path) };
+  const value = { path: pathBytes(path) };
   const orphan = (handle: Uint8Array): void => closeQuietly({ link, handle, path });
   const spec = {
     row: packets.opendir,
@@ -137,26 +138,26 @@ export function fstat(file: OpenHandle, options: CallOptions): Promise<Attribute
 }
 
 /** STAT, or LSTAT, which does not follow a symbolic link. */
-export function stat(
+export async function stat(
   link: Link,
   row: typeof packets.stat | typeof packets.lstat,
   path: RemotePath,
   options: CallOptions,
 ): Promise<Attributes> {
   const operation = row === packets.lstat ? 'lstat' : 'stat';
-  const spec = { row, value: { path: toBytes(path) }, operation, path, expects: packets.attrs, decode: decodeAttrs };
+  const spec = { row, value: { path: pathBytes(path) }, operation, path, expects: packets.attrs, decode: decodeAttrs };
   return call(link, spec, options);
 }
 
 /** A request about one path that is answered by a STATUS. */
-export function pathRequest(
+export async function pathRequest(
   link: Link,
   row: typeof packets.remove | typeof packets.rmdir,
   operation: string,
   path: RemotePath,
   options: CallOptions,
 ): Promise<void> {
-  return call(link, { row, value: { path: toBytes(path) }, operation, path }, options);
+  return call(link, { row, value: { path: pathBytes(path) }, operation, path }, options);
 }
 
 /** Whether the server advertises an extended request in the version that we know. */
@@ -188,7 +189,7 @@ export async function fsync(file: OpenHandle, options: CallOptions): Promise<voi
 export async function posixRename(link: Link, from: RemotePath, to: RemotePath, options: CallOptions): Promise<void> {
   const { request, fields } = extensions.posixRename;
   needOffer(link, extensions.posixRename, 'posix-rename');
-  const value = { request, body: encodeFields(fields, { from: toBytes(from), to: toBytes(to) }) };
+  const value = { request, body: encodeFields(fields, { from: pathBytes(from), to: pathBytes(to) }) };
   await call(link, { row: packets.extended, value, operation: 'posix-rename', path: to }, options);
 }
 
@@ -207,7 +208,7 @@ export async function plainRename(
   options: CallOptions,
 ): Promise<void> {
   try {
-    const value = { from: toBytes(from), to: toBytes(to) };
+    const value = { from: pathBytes(from), to: pathBytes(to) };
     await call(link, { row: packets.rename, value, operation: 'rename', path: to }, options);
   } catch (error) {
     if (!(error instanceof SshError) || error.code !== 'sftp-status' || !EXISTS_CODES.includes(error.status))

@@ -1,13 +1,26 @@
 /** Remote paths: bytes that `/` separates. */
 
 import { concat } from '../bytes/bytes.ts';
-import { decodeUtf8, hex, toBytes, utf8 } from '../bytes/text.ts';
+import { decodeUtf8, hex, printable, toBytes, utf8 } from '../bytes/text.ts';
+import { SshError } from '../errors.ts';
 import type { RemotePath } from './options.ts';
 
 const SLASH = 0x2f;
 
 /** Bytes of a file name that a temporary name repeats: with the rest it stays below the usual 255. */
 const REPEATED_NAME = 200;
+
+/** A path as it is sent. Throws `bad-argument` for what is no path: with a null byte servers would cut it, or give up. */
+export function pathBytes(path: RemotePath): Uint8Array {
+  if (typeof path !== 'string' && !(path instanceof Uint8Array)) {
+    throw new SshError('bad-argument', `A remote path is text or bytes, not ${path === null ? 'null' : typeof path}`);
+  }
+  const bytes = toBytes(path);
+  if (bytes.includes(0)) {
+    throw new SshError('bad-argument', `A remote path must have no null byte: ${printable(path, 1024)}`);
+  }
+  return bytes;
+}
 
 /** Text where `bytes` are UTF-8, else the bytes themselves, so that nothing is lost. */
 export function remotePath(bytes: Uint8Array): RemotePath {
@@ -16,14 +29,14 @@ export function remotePath(bytes: Uint8Array): RemotePath {
 
 /** The path of `name` in `directory`; text where both are. */
 export function joinPath(directory: RemotePath, name: RemotePath): RemotePath {
-  const base = toBytes(directory);
+  const base = pathBytes(directory);
   const separator = base.length === 0 || base[base.length - 1] === SLASH ? '' : '/';
-  return remotePath(concat(base, utf8(separator), toBytes(name)));
+  return remotePath(concat(base, utf8(separator), pathBytes(name)));
 }
 
 /** The path of `rename(name)` beside `path`, whose last component is `name`. */
 function sibling(path: RemotePath, rename: (name: Uint8Array) => Uint8Array): RemotePath {
-  const bytes = toBytes(path);
+  const bytes = pathBytes(path);
   const at = bytes.lastIndexOf(SLASH) + 1;
   return remotePath(concat(bytes.subarray(0, at), rename(bytes.subarray(at))));
 }

@@ -109,7 +109,15 @@ export async function put(
 async function openInput(local: LocalSource, files: LocalFiles | undefined): Promise<Input> {
   const close = async (): Promise<void> => undefined;
   if (local instanceof Uint8Array) return { source: bytesSource(local), size: local.length, close };
-  if (typeof local !== 'string') return { source: iterableSource(local), close };
+  if (typeof local !== 'string') {
+    if (typeof local !== 'object' || local === null || !('getReader' in local || Symbol.asyncIterator in local)) {
+      throw new SshError(
+        'bad-argument',
+        'The source must be a local path, bytes, a stream or an async iterable of bytes',
+      );
+    }
+    return { source: iterableSource(local), close };
+  }
   const system = needFiles(files);
   const file = await system.open(local, { access: 'read' });
   try {

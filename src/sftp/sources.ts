@@ -37,6 +37,7 @@ export function fileSource(file: LocalFile): WriteSource {
 
 /** Copies out of `bytes`, which must not change before the transfer has ended. */
 export function bytesSource(bytes: Uint8Array): WriteSource {
+  if (!(bytes instanceof Uint8Array)) throw new SshError('bad-argument', `Bytes are a Uint8Array, not ${typeof bytes}`);
   let position = 0;
   return {
     pull: (events) => {

@@ -1,10 +1,12 @@
 /** Notices that a peer has stopped answering. Knows time only through the clock it is given. */
 
-import type { Clock } from '../io/clock.ts';
+import { SshError } from '../errors.ts';
+import { type Clock, LONGEST_DELAY } from '../io/clock.ts';
 
 /**
  * Calls `onStall` once when nothing was heard for `limit` milliseconds. `heardAt` says when, on the clock, something
- * last was; it is asked only when the limit may be reached. A `limit` of 0 never ends.
+ * last was; it is asked only when the limit may be reached. A `limit` of 0 never ends; one that is no number is
+ * `bad-argument`.
  */
 export class StallGuard {
   readonly #clock: Clock;
@@ -15,6 +17,9 @@ export class StallGuard {
   #cancel: (() => void) | undefined;
 
   constructor(clock: Clock, limit: number, heardAt: () => number, onStall: () => void) {
+    if (!(typeof limit === 'number' && limit >= 0)) {
+      throw new SshError('bad-argument', `stallTimeout must be milliseconds, or 0 for none, not ${String(limit)}`);
+    }
     this.#clock = clock;
     this.#limit = limit;
     this.#heardAt = heardAt;
@@ -22,7 +27,7 @@ export class StallGuard {
   }
 
   start(): void {
-    if (this.#limit <= 0 || this.#limit === Number.POSITIVE_INFINITY) return;
+    if (this.#limit === 0 || this.#limit === Number.POSITIVE_INFINITY) return;
     this.#startedAt = this.#clock.now();
     this.#arm(this.#limit);
   }
@@ -33,7 +38,7 @@ export class StallGuard {
   }
 
   #arm(milliseconds: number): void {
-    this.#cancel = this.#clock.after(milliseconds, () => {
+    this.#cancel = this.#clock.after(Math.min(milliseconds, LONGEST_DELAY), () => {
       const left = Math.max(this.#startedAt, this.#heardAt()) + this.#limit - this.#clock.now();
       if (left > 0) {
         this.#arm(left);

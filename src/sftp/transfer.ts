@@ -39,9 +39,9 @@ export interface Running {
 export type SizeHint = number | 'ask' | 'unknown';
 
 /** The whole number in `value`, or `bad-argument`. */
-function whole(name: string, value: number, least: number): number {
+export function whole(name: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new SshError('bad-argument', `${name} must be a whole number of at least ${least}, not ${value}`);
+  throw new SshError('bad-argument', `${name} must be a whole number of at least ${least}, not ${String(value)}`);
 }
 
 /** Reads `file` into `sink`. Throws `bad-argument` for unusable options. */

@@ -15,10 +15,14 @@ const creation = { new: O_CREAT | O_EXCL, replace: O_CREAT | O_TRUNC, keep: O_CR
 /** A call of `node:fs` as a promise whose rejection names the file. */
 function done<T = void>(operation: string, path: string, start: (callback: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    start((error, value) => {
-      if (error) reject(fileError(operation, path, error));
-      else resolve(value as T);
-    });
+    try {
+      start((error, value) => {
+        if (error) reject(fileError(operation, path, error));
+        else resolve(value as T);
+      });
+    } catch (error) {
+      reject(fileError(operation, path, error)); // such as a path with a null byte
+    }
   });
 }
 

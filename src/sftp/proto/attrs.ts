@@ -103,6 +103,7 @@ export type TimeRange = 'refuse' | 'clamp';
 
 /** The bytes of `attrs`: exactly the members that are there. Throws `bad-argument` for values that do not fit. */
 export function encodeAttributes(attrs: Attributes, times: TimeRange = 'refuse'): Uint8Array {
+  if (typeof attrs !== 'object' || attrs === null) throw new SshError('bad-argument', 'Attributes are an object');
   const { size, uid, gid, permissions, atime, mtime, extended } = attrs;
   pairOrThrow('uid', uid, 'gid', gid);
   pairOrThrow('atime', atime, 'mtime', mtime);
