@@ -152,6 +152,21 @@ describe('readFile and the receive window (T05)', () => {
     }
   }
 
+  it('uses a window that grows', async () => {
+    const server: ScriptedSftp = new ScriptedSftp({
+      read: ({ offset }) => {
+        if (offset === 512 * KIB) Object.assign(server, { receiveWindow: 4096 * KIB });
+        if (offset < 512 * KIB) assert.ok(server.maxReadBytes <= 128 * KIB);
+        return 'honest';
+      },
+    }).add('/f', patterned(8 * 1024 * KIB));
+    Object.assign(server, { receiveWindow: 128 * KIB });
+    const client = await SftpClient.open(server);
+    assertWhole(await client.readFile('/f'), patterned(8 * 1024 * KIB));
+    assert.ok(server.maxReadBytes > 3000 * KIB, `${server.maxReadBytes}`);
+    await client.close();
+  });
+
   it('holds to it with large requests and many transfers', async () => {
     const window = 2048 * KIB;
     const server = new ScriptedSftp({ window, limits: [262144, 261120, 261120, 100], order: orders.random });
