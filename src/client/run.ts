@@ -14,7 +14,7 @@ import type { Link } from './link.ts';
 import { type ExitStatus, SessionChannel } from './session_channel.ts';
 
 /** The most output that `run` keeps by default, of stdout and stderr together; 16 MiB. */
-export const DEFAULT_MAX_OUTPUT: number = 16 * 1024 * 1024;
+const DEFAULT_MAX_OUTPUT = 16 * 1024 * 1024;
 
 /** What a command can be fed. */
 export type ByteInput = string | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;

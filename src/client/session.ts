@@ -12,7 +12,7 @@ import type { Link } from './link.ts';
 import { type ExitStatus, SessionChannel, type StartRequest } from './session_channel.ts';
 
 /** Bytes of stderr that are kept for a program whose stderr nobody reads. */
-export const KEPT_STDERR: number = 1024 * 1024;
+const KEPT_STDERR = 1024 * 1024;
 
 /** Options of a session. */
 export interface SessionOptions {

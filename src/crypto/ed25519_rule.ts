@@ -9,7 +9,7 @@
 import { bigintFromBytes } from '../bytes/mpint.ts';
 
 export const ED25519_KEY = 32;
-export const ED25519_SIGNATURE = 64;
+const ED25519_SIGNATURE = 64;
 
 const PRIME = 2n ** 255n - 19n;
 /** Order of the base point. */

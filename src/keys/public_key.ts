@@ -13,7 +13,7 @@ import { MAX_EXPONENT_BITS, MAX_MODULUS_BITS, MIN_MODULUS_BITS } from '../crypto
 import { SshError } from '../errors.ts';
 
 /** Longest key type name in characters: RFC 4251 §6. */
-export const MAX_KEY_TYPE = 64;
+const MAX_KEY_TYPE = 64;
 
 /** Key types of RFC 5656 with the required curves of its §10.1. */
 export type EcdsaKeyType = 'ecdsa-sha2-nistp256' | 'ecdsa-sha2-nistp384' | 'ecdsa-sha2-nistp521';

@@ -9,7 +9,7 @@ import type { SourceEvents, WriteSource } from './source.ts';
 import { type Running, startRead, startWrite } from './transfer.ts';
 
 /** A read in order, piece by piece. */
-export interface OrderedRead {
+interface OrderedRead {
   /** The next bytes, or how it ended. One question at a time; the answer may come at once. */
   next(consumer: (next: Next) => void): void;
   /** Ends it; harmless when it has ended. */
@@ -17,7 +17,7 @@ export interface OrderedRead {
 }
 
 /** Starts to read `file` in order. */
-export function orderedRead(file: OpenHandle, options: RangeOptions): OrderedRead {
+function orderedRead(file: OpenHandle, options: RangeOptions): OrderedRead {
   const sink = new OrderedSink(options.start ?? 0);
   const running = startRead(file, sink, options, 'ask');
   running.done.then(

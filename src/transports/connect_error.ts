@@ -4,7 +4,7 @@ import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 
 /** How messages name an address. */
-export function addressName(host: string, port: number): string {
+function addressName(host: string, port: number): string {
   return `${host.includes(':') ? `[${printable(host)}]` : printable(host)}:${port}`;
 }
 

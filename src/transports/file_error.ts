@@ -33,7 +33,7 @@ export function fileError(operation: string, path: string, error: unknown): SshE
 }
 
 /** The POSIX name of what went wrong, or an empty string. */
-export function fileErrorCode(error: unknown): string {
+function fileErrorCode(error: unknown): string {
   const code = (error as { readonly code?: unknown } | undefined)?.code;
   return typeof code === 'string' ? code : '';
 }

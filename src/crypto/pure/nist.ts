@@ -29,17 +29,17 @@ export const nistCurves: Readonly<Record<CurveName, NistCurve>> = {
 const MAX_DRAWS = 16; // a draw misses 1..n-1 with probability 2^-32 at most (P-256): a second one is hardly ever seen
 
 /** Bytes of an uncompressed point. */
-export function pointSize(curve: NistCurve): number {
+function pointSize(curve: NistCurve): number {
   return 1 + 2 * curve.size;
 }
 
 /** Whether `point` is an uncompressed point on `curve` and not the point at infinity. */
-export function isPoint(curve: NistCurve, point: Uint8Array): boolean {
+function isPoint(curve: NistCurve, point: Uint8Array): boolean {
   return point.length === pointSize(curve) && curve.noble.utils.isValidPublicKey(point, false);
 }
 
 /** A scalar in 1..n-1 by rejection (FIPS 186-5 A.2.2), so that equal randomness gives equal scalars everywhere. */
-export function randomScalar(curve: NistCurve, random: RandomSource): Uint8Array {
+function randomScalar(curve: NistCurve, random: RandomSource): Uint8Array {
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const scalar = random(curve.size);
     scalar[0] = (scalar[0] as number) & curve.topBits;
