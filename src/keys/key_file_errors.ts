@@ -21,7 +21,7 @@ export class KeyFileErrors {
 
   /** `how` says how it is encrypted. */
   passphraseNeeded(how: string): SshError {
-    const advice = 'give a copy whose passphrase `ssh-keygen -p -f COPY` took off';
+    const advice = 'make a copy, take its passphrase off with `ssh-keygen -p -f COPY`, and give that';
     return new SshError('key-passphrase-needed', `${this.#subject} is encrypted (${how}); ${advice}`);
   }
 
