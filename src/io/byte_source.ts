@@ -13,11 +13,10 @@ export interface ByteSourceOptions {
    * What comes beyond is dropped, and the stream fails with `limit` where it is missing. Default: nothing is given back.
    */
   readonly keepUnread?: number;
-  /** Runs when the reader cancels; what comes after is dropped and given back. */
-  readonly cancelled?: () => void;
 }
 
 export class ByteSource {
+  /** Cancelling it drops what waits and what still comes, and gives it back. */
   readonly stream: ReadableStream<Uint8Array>;
   readonly #consumed: (count: number) => void;
   readonly #keepUnread: number | undefined;
@@ -44,10 +43,7 @@ export class ByteSource {
           this.#wanted = true;
           this.#serve();
         },
-        cancel: () => {
-          this.#finish();
-          options.cancelled?.();
-        },
+        cancel: () => this.#finish(),
       },
       { highWaterMark: 0 }, // `pull` comes for a pending read only
     );

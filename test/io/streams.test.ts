@@ -73,12 +73,10 @@ describe('ByteSource', () => {
   });
 
   it('drops what comes after a cancel', async () => {
-    let cancelled = 0;
-    const { source: from, state, reader } = source({ cancelled: () => cancelled++ });
+    const { source: from, state, reader } = source();
     from.push(bytes(1, 2));
     await reader.cancel();
     from.push(bytes(3));
-    assert.equal(cancelled, 1);
     assert.equal(state.given, 3);
   });
 
