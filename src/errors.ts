@@ -24,6 +24,7 @@ export type SshErrorCode =
   | 'host-key-unknown' // the policy knows no key for this host
   | 'identification' // the peer does not identify itself as SSH 2
   | 'incomplete' // a transfer ended before every byte was there
+  | 'internal' // puressh itself failed, which is worth a report
   | 'integrity' // a MAC or an authentication tag did not match
   | 'keepalive-timeout' // nothing came back for several keepalives
   | 'key-corrupt' // a key file is damaged

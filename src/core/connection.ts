@@ -376,5 +376,5 @@ function asFailure(error: unknown, phase: string): SshError {
   if (error instanceof SshError && error.code === 'decode')
     return protocolError(error.message, { phase, cause: error });
   if (error instanceof SshError) return error;
-  return toSshError(error, 'protocol', { phase, disconnect: DisconnectReason.protocolError });
+  return toSshError(error, 'internal', { phase, disconnect: DisconnectReason.protocolError });
 }

@@ -152,7 +152,7 @@ export class Driver {
       this.#arm();
     } catch (error) {
       // A handler threw, so nobody knows what it has missed.
-      this.close(toSshError(error, 'protocol'));
+      this.close(toSshError(error, 'internal'));
       this.#pumping = false;
       this.wake();
     } finally {

@@ -196,7 +196,7 @@ export class Link implements PipeSink {
     try {
       this.turn(() => this.#requester.receive(plain(bytes)));
     } catch (error) {
-      this.fail(toSshError(error, 'protocol'));
+      this.fail(toSshError(error, 'internal'));
       return;
     }
     const done = bytes.length - this.#kept;

@@ -236,7 +236,7 @@ async function moveIntoPlace(link: Link, from: RemotePath, to: RemotePath, optio
     await plainRename(link, from, to, options.overwrite === false ? '' : IN_PLACE, options);
   } catch (error) {
     await removeTemporary(link, from, error);
-    throw toSshError(error, 'protocol');
+    throw toSshError(error, 'internal');
   }
 }
 

@@ -186,7 +186,7 @@ describe('Connection, ended by', () => {
     link.pump();
     const { cause } = client;
     assert.ok(cause instanceof SshError);
-    assert.deepEqual([cause.code, cause.message, cause.cause], ['protocol', 'broken primitive', failure]);
+    assert.deepEqual([cause.code, cause.message, cause.cause], ['internal', 'broken primitive', failure]);
     for (let i = 0; i < 3; i++) client.takeOutput();
     assert.equal(client.of('closed').length, 1);
   });
