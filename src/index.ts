@@ -38,6 +38,7 @@ export type { ClientOptions } from './connect.ts';
 export { type AlgorithmLists, defaultAlgorithms } from './core/algorithms/lists.ts';
 export type { DirectionAlgorithms, Negotiated, Prompt } from './core/events.ts';
 export type { KeepaliveConfig } from './core/keepalive.ts';
+export { type Quirks, quirkTable } from './core/quirks.ts';
 export type { RekeyLimits } from './core/rekey.ts';
 /** The parts of a `CryptoProvider`, for whoever makes one. */
 export type * as primitives from './crypto/provider.ts';

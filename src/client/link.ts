@@ -107,6 +107,7 @@ export class Link implements DriverOwner {
       keepalive: settings.keepalive,
       window: settings.window,
       maxPacket: settings.maxPacket,
+      quirks: settings.quirks,
     });
     this.#driver = new Driver(connection, parts.pipe, parts.clock, this);
   }

@@ -4,6 +4,7 @@ import { printable } from '../bytes/text.ts';
 import type { AlgorithmLists } from '../core/algorithms/lists.ts';
 import type { KeepaliveConfig } from '../core/keepalive.ts';
 import { defaultLimits, type Limits } from '../core/limits.ts';
+import type { Quirks } from '../core/quirks.ts';
 import { defaultRekeyLimits, type RekeyLimits } from '../core/rekey.ts';
 import { SshError } from '../errors.ts';
 import { SSH_PORT } from '../wire/numbers.ts';
@@ -71,6 +72,8 @@ export interface ConnectOptions {
   readonly onBanner?: ((text: string) => void) | undefined;
   /** The software version of our identification. Default: puressh and its version. */
   readonly software?: string | undefined;
+  /** What to take the server for, in place of what is known about its software. */
+  readonly quirks?: Partial<Quirks> | undefined;
 }
 
 /** Options with everything in its place. */
@@ -90,6 +93,7 @@ export interface Settings {
   readonly signal: AbortSignal | undefined;
   readonly onBanner: ((text: string) => void) | undefined;
   readonly software: string;
+  readonly quirks: Partial<Quirks>;
 }
 
 /** Bytes that a packet of data may have beside the data: headers, padding, a MAC. */
@@ -138,6 +142,7 @@ export function settingsOf(options: ConnectOptions): Settings {
     signal,
     onBanner: options.onBanner,
     software: options.software ?? SOFTWARE,
+    quirks: withoutUndefined(options.quirks),
   };
 }
 

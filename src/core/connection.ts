@@ -17,6 +17,7 @@ import { serverSigAlgs } from './ext_info.ts';
 import { Keepalive, type KeepaliveConfig } from './keepalive.ts';
 import type { Limits } from './limits.ts';
 import { Mux } from './mux.ts';
+import { type Quirks, quirksOf } from './quirks.ts';
 import type { RekeyLimits } from './rekey.ts';
 import { Transport } from './transport.ts';
 
@@ -36,6 +37,8 @@ export interface ConnectionConfig {
   readonly window: number;
   /** The most data bytes in one packet to us. */
   readonly maxPacket: number;
+  /** In place of what the table of quirks says about the peer. */
+  readonly quirks?: Partial<Quirks>;
 }
 
 interface OpenQuestion {
@@ -74,7 +77,7 @@ export class Connection {
         ...context,
         phase: () => this.#auth.phase,
         payload: (payload) => this.#payload(payload),
-        extInfo: (extensions) => this.#auth.serverSigAlgs(serverSigAlgs(extensions)),
+        extInfo: (extensions) => this.#auth.serverSigAlgs(serverSigAlgs(extensions, this.quirks)),
         ready: () => this.#auth.start(this.#transport.kex.sessionId as Uint8Array),
         unimplemented: (number) => {
           this.#auth.unimplemented(number);
@@ -110,6 +113,11 @@ export class Connection {
   /** The peer's identification line, sanitised. */
   get peerIdentification(): string | undefined {
     return this.#transport.peer?.text;
+  }
+
+  /** What the peer is known to do differently. */
+  get quirks(): Quirks {
+    return quirksOf(this.peerIdentification ?? '', this.#config.quirks);
   }
 
   /** Whether strict key exchange is in force. */

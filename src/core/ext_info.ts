@@ -8,6 +8,10 @@ import { protocolError } from '../errors.ts';
 import { decode, encode } from '../wire/message.ts';
 import { transport } from '../wire/transport.ts';
 import type { Limits } from './limits.ts';
+import type { Quirks } from './quirks.ts';
+
+/** RFC 8332 §3. */
+const RSA_SHA2 = ['rsa-sha2-512', 'rsa-sha2-256'];
 
 /** Decodes an EXT_INFO. Of a repeated name the later value counts. */
 export function readExtInfo(payload: Uint8Array, limits: Limits): Map<string, Uint8Array> {
@@ -29,9 +33,13 @@ export function buildExtInfo(extensions: ReadonlyMap<string, string>): Uint8Arra
   return encode(transport.extInfo, { count: extensions.size, pairs: writer.finish() });
 }
 
-/** The value of `server-sig-algs` (RFC 8308 §3.1), if it is there. */
-export function serverSigAlgs(extensions: ReadonlyMap<string, Uint8Array>): readonly string[] | undefined {
+/** The value of `server-sig-algs` (RFC 8308 §3.1), if it is there, with what the peer takes although it does not say so. */
+export function serverSigAlgs(
+  extensions: ReadonlyMap<string, Uint8Array>,
+  quirks: Quirks,
+): readonly string[] | undefined {
   const value = extensions.get('server-sig-algs');
   if (value === undefined) return undefined;
-  return value.length === 0 ? [] : latin1(value).split(',');
+  const names = value.length === 0 ? [] : latin1(value).split(',');
+  return quirks.takesRsaSha2Unsaid ? [...names, ...RSA_SHA2.filter((name) => !names.includes(name))] : names;
 }

@@ -4,6 +4,7 @@ import { concat } from '../../src/bytes/bytes.ts';
 import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
 import { buildExtInfo, readExtInfo, serverSigAlgs } from '../../src/core/ext_info.ts';
 import { defaultLimits } from '../../src/core/limits.ts';
+import { quirksOf } from '../../src/core/quirks.ts';
 import { thrown } from './tools.ts';
 
 /** 07, then the count 2, then server-sig-algs = ssh-ed25519,rsa-sha2-256 and x@y = 00 ff: RFC 8308 §2.3. */
@@ -28,7 +29,7 @@ describe('readExtInfo', () => {
     const packet = two.slice();
     const extensions = readExtInfo(packet, defaultLimits);
     packet.fill(0);
-    assert.deepEqual(serverSigAlgs(extensions), ['ssh-ed25519', 'rsa-sha2-256']);
+    assert.deepEqual(serverSigAlgs(extensions, quirksOf('SSH-2.0-x')), ['ssh-ed25519', 'rsa-sha2-256']);
   });
 
   it('takes the later of two values of one name', () => {
@@ -80,12 +81,12 @@ describe('buildExtInfo', () => {
 
 describe('serverSigAlgs', () => {
   const of = (value: string): readonly string[] | undefined =>
-    serverSigAlgs(new Map([['server-sig-algs', utf8(value)]]));
+    serverSigAlgs(new Map([['server-sig-algs', utf8(value)]]), quirksOf('SSH-2.0-x'));
 
   it('is the list in its order, and undefined when the server did not say', () => {
     assert.deepEqual(of('rsa-sha2-256'), ['rsa-sha2-256']);
     assert.deepEqual(of('b,a'), ['b', 'a']);
-    assert.equal(serverSigAlgs(new Map([['other', utf8('x')]])), undefined);
+    assert.equal(serverSigAlgs(new Map([['other', utf8('x')]]), quirksOf('SSH-2.0-x')), undefined);
   });
 
   it('is empty for an empty list (RFC 4251 §5)', () => {

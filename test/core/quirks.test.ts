@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { utf8 } from '../../src/bytes/text.ts';
+import { serverSigAlgs } from '../../src/core/ext_info.ts';
+import { quirksOf } from '../../src/core/quirks.ts';
+
+const OLD = 'SSH-2.0-OpenSSH_7.4';
+const said = new Map([['server-sig-algs', utf8('ssh-ed25519,rsa-sha2-256')]]);
+
+describe('quirksOf', () => {
+  it('knows OpenSSH 7.4, and nothing of its neighbours', () => {
+    assert.equal(quirksOf(OLD).takesRsaSha2Unsaid, true);
+    assert.equal(quirksOf(`${OLD}p1 Debian-10`).takesRsaSha2Unsaid, true);
+    for (const other of ['SSH-2.0-OpenSSH_7.5', 'SSH-2.0-OpenSSH_9.2p1', 'SSH-2.0-XOpenSSH_7.4', '']) {
+      assert.equal(quirksOf(other).takesRsaSha2Unsaid, false, other);
+    }
+  });
+
+  it('lets the caller decide', () => {
+    assert.equal(quirksOf(OLD, { takesRsaSha2Unsaid: false }).takesRsaSha2Unsaid, false);
+    assert.equal(quirksOf('SSH-2.0-x', { takesRsaSha2Unsaid: true }).takesRsaSha2Unsaid, true);
+  });
+});
+
+describe('serverSigAlgs, with quirks,', () => {
+  it('adds the RSA algorithms that the peer does not name, and none twice', () => {
+    assert.deepEqual(serverSigAlgs(said, quirksOf(OLD)), ['ssh-ed25519', 'rsa-sha2-256', 'rsa-sha2-512']);
+    assert.deepEqual(serverSigAlgs(said, quirksOf('SSH-2.0-x')), ['ssh-ed25519', 'rsa-sha2-256']);
+  });
+
+  it('adds nothing where the peer said nothing', () => {
+    assert.equal(serverSigAlgs(new Map(), quirksOf(OLD)), undefined);
+  });
+});
