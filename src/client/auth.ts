@@ -5,6 +5,7 @@
 
 import type { Prompt } from '../core/events.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
+import { SshError } from '../errors.ts';
 import { PrivateKey } from '../keys/key_pair.ts';
 import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
 import type { Signer } from '../keys/signature.ts';
@@ -64,6 +65,9 @@ export function password(
   secret: string | ((attempt: number) => MaybePromise<string>),
   options: PasswordOptions = {},
 ): PasswordMethod {
+  if (typeof secret !== 'string' && typeof secret !== 'function') {
+    throw new SshError('bad-argument', `password() takes a string or a function that gives one, not ${typeof secret}`);
+  }
   return {
     method: 'password',
     tries: typeof secret === 'string' ? 1 : PASSWORD_TRIES,
@@ -77,6 +81,9 @@ export function password(
  * key. It is signed with at once, without asking the server first whether it would do.
  */
 export function key(material: string | Uint8Array | PrivateKey | Signer, name?: string): PublicKeyMethod {
+  if (!['string', 'object'].includes(typeof material) || material === null) {
+    throw new SshError('bad-argument', `key() takes a key file's content, a key, or a signer, not ${typeof material}`);
+  }
   return {
     method: 'publickey',
     ...(name === undefined ? {} : { name }),

@@ -88,9 +88,10 @@ export class Login {
     if (candidate?.kind !== 'asked') throw new SshError('protocol', 'Prompts without keyboard-interactive');
     const { source } = candidate;
     const { title, instruction, prompts } = question;
-    if (source.method === 'keyboard-interactive') return await source.answer({ title, instruction, prompts });
+    if (source.method === 'keyboard-interactive') return texts(await source.answer({ title, instruction, prompts }));
     const [prompt] = prompts;
-    if (prompts.length === 1 && prompt?.echo === false) return [await source.password(source.tries - candidate.left)];
+    if (prompts.length === 1 && prompt?.echo === false)
+      return texts([await source.password(source.tries - candidate.left)]);
     // no answer at all would break the exchange off; an empty one is refused, and the next method has its turn
     this.#unanswered = prompts.map(({ text }) => `"${printable(text.trim(), 80)}"`).join(', ');
     return prompts.map(() => '');
@@ -99,7 +100,9 @@ export class Login {
   /** A new password for one that has expired. */
   async newPassword(prompt: string): Promise<string> {
     const source = this.#current?.candidate?.kind === 'asked' ? this.#current.candidate.source : undefined;
-    if (source?.method === 'password' && source.newPassword !== undefined) return await source.newPassword(prompt);
+    if (source?.method === 'password' && source.newPassword !== undefined) {
+      return secret(await source.newPassword(prompt));
+    }
     throw authFailed(
       `The password of ${this.#user} has expired, and the server wants a new one ("${printable(prompt.trim(), 200)}"): ` +
         'change it with another client, or give password(…, { newPassword })',
@@ -141,7 +144,7 @@ export class Login {
     const { source } = candidate;
     if (source.method === 'password' && offers('password')) {
       const attempt = source.tries - candidate.left + 1;
-      return this.#attempt({ method: 'password', password: await source.password(attempt) }, candidate);
+      return this.#attempt({ method: 'password', password: secret(await source.password(attempt)) }, candidate);
     }
     if (offers('keyboard-interactive')) return this.#attempt({ method: 'keyboard-interactive' }, candidate);
     return undefined;
@@ -173,6 +176,17 @@ export class Login {
     const tried = this.#tried.length === 0 ? 'nothing' : this.#tried.join(', ');
     return authFailed(`Login as ${this.#user} failed: tried ${tried}; the server accepts ${accepts}; ${detail}`);
   }
+}
+
+/** What a caller's function gave, which must be text; messages do not say what it was. */
+function secret(value: string): string {
+  if (typeof value === 'string') return value;
+  throw new SshError('bad-argument', `A password or answer must be a string, not ${typeof value}`);
+}
+
+function texts(answers: readonly string[]): readonly string[] {
+  if (!Array.isArray(answers)) throw new SshError('bad-argument', 'answer must give a list of strings, one a prompt');
+  return answers.map(secret);
 }
 
 function authFailed(message: string): SshError {

@@ -48,15 +48,15 @@ const INPUT_STEP = 256 * 1024;
  * `request-failed` when the server refuses, `aborted`, or with what ended the channel or the connection.
  */
 export async function run(link: Link, command: string, options: RunOptions = {}): Promise<RunResult> {
-  const { signal, env = {} } = options;
+  const { signal, env } = options;
   const output = new Output(options);
   const session = await SessionChannel.open(link, {
     signal,
+    env,
     stderr: (data, channel) => output.take(channel, 'stderr', data),
   });
   const { pipe } = session;
   const stdin = new ByteSink(pipe);
-  for (const [name, value] of Object.entries(env)) session.env(name, value);
   const started = session.start({ request: 'exec', command });
   started.catch((error) => output.fail(pipe, error));
   feed(stdin.stream, options.stdin).catch((error) => output.fail(pipe, toSshError(error, 'bad-argument')));

@@ -85,18 +85,18 @@ export class Session {
 
   /** Opens a session on which nothing runs yet. */
   static async open(link: Link, options: SessionOptions = {}): Promise<Session> {
-    const { signal, env = {} } = options;
+    const { signal, env } = options;
     let pipe: ChannelPipe | undefined;
     const stderr = new ByteSource((count) => pipe?.consumed(count), { keepUnread: KEPT_STDERR });
     const channel = await SessionChannel.open(link, {
       signal,
+      env,
       stderr(data, from) {
         pipe = from;
         stderr.push(data);
       },
     });
     const session = new Session(channel, stderr);
-    for (const [name, value] of Object.entries(env)) session.env(name, value);
     if (signal !== undefined) {
       const forget = onAbort(signal, (error) => {
         session.signal('TERM');

@@ -31,6 +31,8 @@ export type StartRequest =
 /** How to open a session. */
 export interface SessionChannelOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Variables for the program; a mistake in them is told before anything is opened. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** What the program writes to stderr; to be given back with `consumed`. May be called before `open` resolves. */
   readonly stderr: (data: Uint8Array, channel: ChannelPipe) => void;
 }
@@ -46,6 +48,7 @@ export class SessionChannel {
 
   static async open(link: Link, options: SessionChannelOptions): Promise<SessionChannel> {
     const state = { exit: {} };
+    const variables = Object.entries(options.env ?? {}).map(([name, value]) => envBody(name, value));
     const pipe = await link.openChannel('session', {
       signal: options.signal,
       extras: {
@@ -56,6 +59,7 @@ export class SessionChannel {
         },
       },
     });
+    for (const body of variables) pipe.notify('env', body);
     return new SessionChannel(pipe, state);
   }
 
@@ -72,7 +76,7 @@ export class SessionChannel {
 
   /** Sets a variable for the program; servers silently drop what they do not allow (OpenSSH: AcceptEnv). */
   env(name: string, value: string): void {
-    this.pipe.notify('env', encodeFields(channelRequest.env, { name, value }));
+    this.pipe.notify('env', envBody(name, value));
   }
 
   /** Sends the program a signal (RFC 4254 §6.9), named without `SIG`; many servers ignore it. */
@@ -95,13 +99,23 @@ function readExit(state: { exit: ExitStatus }, request: string, body: Uint8Array
   return true;
 }
 
+/** OpenSSH ends the whole connection, with all that runs on it, when it finds a null byte in these. */
+function plainText(what: string, value: string): string {
+  if (typeof value === 'string' && !value.includes('\0')) return value;
+  throw new SshError('bad-argument', `${what} must be a string without null bytes`);
+}
+
+function envBody(name: string, value: string): Uint8Array {
+  const what = 'A variable of the environment';
+  return encodeFields(channelRequest.env, { name: plainText(what, name), value: plainText(what, value) });
+}
+
 function startBody(start: StartRequest): Uint8Array {
   switch (start.request) {
     case 'exec':
-      if (typeof start.command !== 'string') throw new SshError('bad-argument', 'A command must be a string');
-      return encodeFields(channelRequest.exec, { command: toBytes(start.command) });
+      return encodeFields(channelRequest.exec, { command: toBytes(plainText('A command', start.command)) });
     case 'subsystem':
-      return encodeFields(channelRequest.subsystem, { name: start.name });
+      return encodeFields(channelRequest.subsystem, { name: plainText('The name of a subsystem', start.name) });
     case 'shell':
       return new Uint8Array(0);
   }

@@ -2,14 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Writer } from '../../src/bytes/writer.ts';
+import { key, keyboardInteractive, password } from '../../src/client/auth.ts';
 import { insecureAcceptAny } from '../../src/client/host_key.ts';
 import { type ConnectOptions, settingsOf } from '../../src/client/options.ts';
 import { SshError } from '../../src/errors.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
 import { StallGuard } from '../../src/sftp/stall.ts';
+import { encode } from '../../src/wire/message.ts';
+import { keyboardAuth, userauth } from '../../src/wire/userauth.ts';
+import { ApiLink } from '../support/api_link.ts';
 import { api } from '../support/connect.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { namesOf } from '../support/scripted_peer.ts';
 import { patterned, ScriptedSftp } from '../support/scripted_sftp.ts';
 
 const basics: ConnectOptions = { host: 'h', username: 'u', auth: [], hostKey: insecureAcceptAny() };
@@ -59,6 +65,70 @@ describe('settingsOf', () => {
 describe('connect', () => {
   it('refuses a host that no socket takes', async () => {
     await rejectsWith(api.connect({ ...basics, host: 'a\0b' }), 'bad-argument');
+  });
+});
+
+describe('Client', () => {
+  // OpenSSH ends the whole connection when it finds a null byte in one of these
+  const calls: readonly [string, (ssh: Any, value: unknown) => Promise<unknown>][] = [
+    ['run', (ssh, value) => ssh.run(value)],
+    ['exec', (ssh, value) => ssh.exec(value)],
+    ['subsystem', (ssh, value) => ssh.subsystem(value)],
+  ];
+  for (const [name, run] of calls) {
+    it(`${name}: sends nothing but a text without null bytes, and closes its channel`, async () => {
+      const link = new ApiLink('whole');
+      const ssh = await link.login();
+      for (const value of ['echo a\0b', undefined, null, 5, {}]) {
+        const refused = run(ssh, value);
+        refused.catch(() => {});
+        const channel = await link.channel();
+        assert.deepEqual(namesOf(link.peer.inbox.splice(0).map(({ payload }) => payload)), ['SSH_MSG_CHANNEL_CLOSE']);
+        await rejectsWith(link.now(refused), 'bad-argument');
+        channel.close();
+      }
+    });
+  }
+
+  for (const name of ['run', 'exec', 'shell', 'openSession']) {
+    it(`${name}: opens no channel for a variable that cannot be sent`, async () => {
+      const link = new ApiLink('whole');
+      const ssh: Any = await link.login();
+      for (const env of [{ 'A\0': 'x' }, { A: 'x\0' }, { A: 5 }]) {
+        const options = { env };
+        const refused = name === 'run' || name === 'exec' ? ssh[name]('true', options) : ssh[name](options);
+        await rejectsWith(refused, 'bad-argument');
+        await link.quiet();
+        link.peer.expectNothing();
+      }
+    });
+  }
+});
+
+describe('password and key', () => {
+  it('refuse what is not there, as a variable that is not set', () => {
+    for (const value of [undefined, null, 5] as Any[]) {
+      for (const make of [password, key]) assert.throws(() => make(value), { code: 'bad-argument' });
+    }
+  });
+
+  it('a function that gives no text is a mistake of the caller, and not of the server', async () => {
+    for (const auth of [password(() => undefined as Any), keyboardInteractive(() => [5] as Any)]) {
+      const link = new ApiLink('whole', { client: { auth: [auth] } });
+      await link.handshake();
+      link.peer.grantService();
+      await link.quiet();
+      link.peer.expect(50);
+      if (auth.method === 'password') {
+        link.peer.send(encode(userauth.failure, { methods: ['password'], partialSuccess: false }));
+      } else {
+        const prompts = new Writer().string('Code?').bool(true).finish();
+        link.peer.send(
+          encode(keyboardAuth.infoRequest, { title: '', instruction: '', language: '', count: 1, prompts }),
+        );
+      }
+      await rejectsWith(link.now(link.connected), 'bad-argument');
+    }
   });
 });
 
