@@ -29,11 +29,16 @@ export class ChunkQueue {
     return this.#length;
   }
 
+  /** Arrays that hold them. */
+  get chunks(): number {
+    return this.#chunks.length - this.#first;
+  }
+
   /** Appends `chunk`; the queue owns it from now on. */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
     this.#length += chunk.length;
-    if (chunk.length < SMALL && this.#chunks.length - this.#first >= PACK_FROM) {
+    if (chunk.length < SMALL && this.chunks >= PACK_FROM) {
       this.#append(chunk);
     } else if (!this.#extend(chunk)) {
       this.#chunks.push(chunk);
@@ -63,6 +68,14 @@ export class ChunkQueue {
     const head = this.#chunks[this.#first];
     if (head === undefined || max <= 0) return undefined;
     return this.take(Math.min(max, head.length - this.#offset));
+  }
+
+  /** Everything, as the arrays that hold it. */
+  takeChunks(): Uint8Array[] {
+    const taken: Uint8Array[] = [];
+    for (let some = this.takeSome(this.#length); some !== undefined; some = this.takeSome(this.#length))
+      taken.push(some);
+    return taken;
   }
 
   /** Everything, one array. */

@@ -3,6 +3,7 @@
  * gathered, so that a slow disk gets few large writes and a fast one is never waited for. Knows no SFTP.
  */
 
+import { ChunkQueue } from '../bytes/chunks.ts';
 import { type SshError, toSshError } from '../errors.ts';
 import type { LocalFile } from '../io/local_files.ts';
 import { Extents } from './extents.ts';
@@ -14,8 +15,7 @@ const MAX_PIECES = 1024;
 /** Consecutive bytes of the file. */
 interface Run {
   readonly position: number;
-  readonly pieces: Uint8Array[];
-  length: number;
+  readonly bytes: ChunkQueue;
 }
 
 export class FileSink implements ReadSink {
@@ -46,11 +46,12 @@ export class FileSink implements ReadSink {
 
   data(position: number, bytes: Uint8Array): void {
     const last = this.#runs[this.#runs.length - 1];
-    if (last !== undefined && last.position + last.length === position && last.pieces.length < MAX_PIECES) {
-      last.pieces.push(bytes);
-      last.length += bytes.length;
+    if (last !== undefined && last.position + last.bytes.length === position && last.bytes.chunks < MAX_PIECES) {
+      last.bytes.push(bytes);
     } else {
-      this.#runs.push({ position, pieces: [bytes], length: bytes.length });
+      const run = { position, bytes: new ChunkQueue() };
+      run.bytes.push(bytes);
+      this.#runs.push(run);
     }
     this.#next();
   }
@@ -83,17 +84,18 @@ export class FileSink implements ReadSink {
   }
 
   /** Writes one run; never rejects. */
-  async #write(run: Run): Promise<void> {
+  async #write({ position, bytes }: Run): Promise<void> {
+    const { length } = bytes;
     let error: SshError | undefined;
     try {
-      await this.#file.write(run.pieces, run.position - this.#start);
-      this.#written.add(run.position, run.position + run.length);
+      await this.#file.write(bytes.takeChunks(), position - this.#start);
+      this.#written.add(position, position + length);
     } catch (reason) {
       error = toSshError(reason, 'bad-local-file', { operation: 'write' });
     }
     this.#writing = undefined;
     if (error !== undefined) this.#events?.broken(error);
-    else this.#events?.taken(run.length);
+    else this.#events?.taken(length);
     this.#next();
   }
 }

@@ -10,6 +10,8 @@ import { ChunkQueue } from '../../src/bytes/chunks.ts';
 import { knownHostsIn } from '../../src/client/known_hosts_policy.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import { ByteSource } from '../../src/io/byte_source.ts';
+import type { LocalFile } from '../../src/io/local_files.ts';
+import { FileSink } from '../../src/sftp/file_sink.ts';
 import { ApiLink } from '../support/api_link.ts';
 
 /** More than a call can take arguments in any runtime. */
@@ -75,6 +77,40 @@ describe('ByteSource', () => {
     assertPlaces(join(parts), MANY);
     assert.ok(parts.length < 100, `${parts.length} reads`);
     assert.equal(credit, MANY);
+  });
+});
+
+describe('FileSink', () => {
+  it('gives a slow disk few large writes, and keeps what waits in few arrays', async () => {
+    const content = new Uint8Array(MANY);
+    const pieces: number[] = [];
+    const file = {
+      async write(parts: readonly Uint8Array[], position: number): Promise<void> {
+        content.set(join(parts), position);
+        pieces.push(parts.length);
+        await new Promise<void>((resolve) => setTimeout(resolve, 1));
+      },
+    };
+    const sink = new FileSink(file as LocalFile, 0, false);
+    let taken = 0;
+    const finished = new Promise<void>((resolve, reject) => {
+      sink.start({
+        taken: (count) => {
+          taken += count;
+        },
+        broken: reject,
+        finished: resolve,
+      });
+    });
+    for (let index = 0; index < MANY; index++) sink.data(index, Uint8Array.of(at(index)));
+    sink.finish();
+    await finished;
+    assertPlaces(content, MANY);
+    assert.equal(taken, MANY);
+    assert.equal(sink.contiguous, MANY);
+    // the first byte at once, then all that came meanwhile
+    assert.equal(pieces.length, 2);
+    assert.ok((pieces[1] as number) < 100, `${pieces[1]} pieces`);
   });
 });
 
