@@ -53,9 +53,15 @@ const known: { readonly [K in keyof AlgorithmLists]: { has(name: string): boolea
   compression: new Map([['none', undefined]]),
 };
 
-/** The defaults with the caller's lists in their place; throws `bad-argument` for a name that puressh cannot speak. */
+/** The defaults with the caller's lists in their place; throws `bad-argument` for a list or a name that puressh does not know. */
 export function chooseAlgorithms(crypto: CryptoProvider, wanted: Partial<AlgorithmLists> = {}): AlgorithmLists {
   const lists: Record<keyof AlgorithmLists, readonly string[]> = { ...defaultAlgorithms(crypto) };
+  // A misspelt list would leave the defaults on offer, although its caller has narrowed them.
+  const misspelt = Object.keys(wanted).find((category) => !Object.hasOwn(known, category));
+  if (misspelt !== undefined) {
+    const message = `algorithms has no list ${printable(misspelt, 80)}; there are ${Object.keys(known).join(', ')}`;
+    throw new SshError('bad-argument', message);
+  }
   for (const category of Object.keys(known) as (keyof AlgorithmLists)[]) {
     const names = wanted[category];
     if (names === undefined) continue;

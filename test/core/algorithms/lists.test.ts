@@ -88,6 +88,12 @@ describe('chooseAlgorithms', () => {
     });
   }
 
+  it('refuses a list that it does not know, whose names would not narrow anything', () => {
+    const misspelt = { cipher: ['aes256-ctr'] } as object;
+    const error = thrown('bad-argument', () => chooseAlgorithms(slowAes, misspelt));
+    assert.equal(error.message, 'algorithms has no list cipher; there are kex, hostKeys, ciphers, macs, compression');
+  });
+
   it('refuses insecure names and markers', () => {
     for (const name of ['diffie-hellman-group1-sha1', 'ext-info-c', 'kex-strict-c-v00@openssh.com']) {
       thrown('bad-argument', () => chooseAlgorithms(slowAes, { kex: [name] }));
