@@ -1,6 +1,10 @@
 /** `puressh ls`: the entries of a directory on a server. */
 
+import { printable } from '../bytes/text.ts';
+import { SshError } from '../errors.ts';
+import type { SftpClient } from '../sftp/client.ts';
 import type { DirectoryEntry } from '../sftp/list.ts';
+import { fileKind } from '../sftp/proto/attrs.ts';
 import type { LsCommand } from './args.ts';
 import { openConnection } from './connection.ts';
 import { entryReport, longLines, shownName, sorted } from './listing.ts';
@@ -13,7 +17,12 @@ export async function ls(command: LsCommand, signal: AbortSignal): Promise<numbe
   try {
     const sftp = await ssh.sftp({ signal });
     const found: DirectoryEntry[] = [];
-    for await (const entry of sftp.list(remotePath(command.remote), { signal })) found.push(entry);
+    const path = remotePath(command.remote);
+    try {
+      for await (const entry of sftp.list(path, { signal })) found.push(entry);
+    } catch (error) {
+      throw await clearer(error, sftp, path, signal);
+    }
     const entries = sorted(found);
     if (command.json) {
       const algorithms = algorithmReport(ssh.info.algorithms, 'toClient');
@@ -26,4 +35,13 @@ export async function ls(command: LsCommand, signal: AbortSignal): Promise<numbe
   } finally {
     await ssh.close();
   }
+}
+
+/** What is no directory is, to OpenSSH's `opendir`, no such file. Only a failure makes it worth asking. */
+async function clearer(error: unknown, sftp: SftpClient, path: string, signal: AbortSignal): Promise<unknown> {
+  if (!(error instanceof SshError) || error.code !== 'sftp-status') return error;
+  const kind = fileKind(await sftp.stat(path, { signal }).catch(() => ({})));
+  if (kind === 'directory' || kind === 'unknown') return error;
+  const message = `${printable(path, 1024)} is not a directory, and ls lists nothing else`;
+  return new SshError('sftp-status', message, { fault: error.fault, cause: error });
 }

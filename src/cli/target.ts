@@ -25,7 +25,7 @@ export function parseRemote(text: string): RemoteTarget {
   // Brackets, if any, stand directly after the name; a path may hold brackets of its own.
   const bracketed = /^(?:[^:[\]]*@)?\[[^\]]*\]/.exec(text);
   const colon = text.indexOf(':', bracketed?.[0].length ?? 0);
-  if (colon < 0) throw bad(`${shown} names no server: write user@host:path`);
+  if (colon < 0) throw bad(`${shown} has no colon and so names no server: write user@host:path`);
   if (bracketed !== null && colon !== bracketed[0].length) {
     throw bad(`In ${shown} something stands between the address in brackets and the colon`);
   }

@@ -8,10 +8,12 @@ import { SshError, toSshError } from '../errors.ts';
 import type { LocalFile, LocalFiles } from '../io/local_files.ts';
 import { FileSink } from './file_sink.ts';
 import type { Link } from './link.ts';
-import { closeQuietly, openFile } from './operations.ts';
+import { closeQuietly, fstat, type OpenHandle, openFile } from './operations.ts';
 import type { ReadOptions, RemotePath, TransferStats } from './options.ts';
 import { OrderedSink } from './ordered_sink.ts';
 import { temporaryPath } from './path.ts';
+import { fileKind } from './proto/attrs.ts';
+import { Status } from './proto/status.ts';
 import type { ReadSink } from './sink.ts';
 import { startRead } from './transfer.ts';
 
@@ -55,13 +57,24 @@ export async function get(
       await output.commit();
       return stats;
     } catch (error) {
-      const failure = toSshError(error, 'bad-local-file');
+      const failure = await clearer(toSshError(error, 'bad-local-file'), file, options);
       await output.discard(failure).catch(() => undefined); // the first failure is the one to tell
       throw failure;
     }
   } finally {
     closeQuietly(file); // nothing is pending on it, or only what nobody waits for
   }
+}
+
+/** Servers open a directory like a file, and refuse to READ it with no more than `failure`. */
+async function clearer(error: SshError, file: OpenHandle, options: GetOptions): Promise<SshError> {
+  if (error.code !== 'sftp-status' || error.status !== Status.failure) return error;
+  const attrs = await fstat(file, options).catch(() => ({}));
+  if (fileKind(attrs) !== 'directory') return error;
+  const path = printable(file.path, 1024);
+  const message = `${path} on the server is a directory: give the path of a file`;
+  const { fault, status } = error;
+  return new SshError(error.code, message, { fault, status, operation: 'read', path, transferred: 0, cause: error });
 }
 
 function openOutput(local: LocalTarget, files: LocalFiles | undefined, options: GetOptions): Promise<Output> {

@@ -138,7 +138,7 @@ describe('parseCommand refuses', () => {
     ['get host:x y z', /One argument too many, z/],
     ['put', /Something is missing/],
     ['put x', /Something is missing/],
-    ['put host:x y', /y names no server/],
+    ['put host:x y', /y has no colon and so names no server/],
     ['put - host:', /no name of its own/],
     ['put - host:dir/', /no name of its own/],
     ['put - --password-stdin host:x', /both read standard input/],

@@ -98,6 +98,14 @@ describe('puressh get', () => {
     assert.deepEqual(readdirSync(cwd), []);
   });
 
+  it('says of a remote directory that it is one, with status 1', options, async () => {
+    const cwd = scratch();
+    const ended = await runCli(['get', ...reaching(sshd.peer), `${at(sshd.peer)}:/etc`], { cwd });
+    assert.equal(ended.status, 1);
+    assert.equal(onlyLine(ended), '/etc on the server is a directory: give the path of a file (sftp-status)');
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+
   it('says which local directory is missing, with status 1', options, async () => {
     const ended = await runCli(['get', ...reaching(sshd.peer), remote(), join(scratch(), 'no', 'file')]);
     assert.equal(ended.status, 1);
@@ -202,6 +210,14 @@ describe('puressh ls', () => {
     const [a, b] = report.entries;
     assert.deepEqual([a.name, a.type, a.permissions], ['a', 'directory', '0755']);
     assert.deepEqual([b.name, b.type, b.size, b.permissions], ['b', 'file', 4, '0640']);
+  });
+
+  it('says of a file that it is no directory, and of what is missing that it is', options, async () => {
+    const list = (path: string) => runCli(['ls', ...reaching(sshd.peer), `${at(sshd.peer)}:${folder()}/${path}`]);
+    const file = await list('b');
+    assert.deepEqual([file.status, file.stdout.toString()], [1, '']);
+    assert.match(onlyLine(file), /listed\/b is not a directory, and ls lists nothing else \(sftp-status\)$/);
+    assert.match(onlyLine(await list('d')), /^opendir .*listed\/d: no such file \(sftp-status\)$/);
   });
 
   it('lists where the session starts when no path is given', options, async () => {
