@@ -82,7 +82,8 @@ async function main(): Promise<void> {
   const size = Math.floor(Number(values.size) * MEBI);
   if (!(size > 0)) throw new Error(`--size takes mebibytes, not ${values.size}`);
   const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => controller.abort());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => controller.abort());
+  process.stdout.on('error', () => controller.abort()); // nobody reads any more: clean up, as for Ctrl-C
   needSshd(say);
   const peer = await startSshd({ hostKeys: ['ed25519'], config: ['LogLevel ERROR'] });
   say(`started a throwaway OpenSSH server on ${peer.host}:${peer.port}: ${peer.identification}`);

@@ -32,14 +32,7 @@ const FILE_LIMIT_SECONDS = 600; // the interoperability matrix takes minutes wit
 const TOOL_LIMIT_SECONDS = 300;
 const steps = ['lint', 'typecheck', ...runtimes.map((each) => each.name)];
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    only: { type: 'string', multiple: true, default: [] },
-    limit: { type: 'string', default: String(FILE_LIMIT_SECONDS) },
-    jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
-  },
-});
+const { values, positionals } = commandLine();
 const unknown = positionals.find((name) => !steps.includes(name));
 if (unknown !== undefined) fatal(`no step ${unknown}; there are ${steps.join(', ')}`);
 const limitSeconds = positive('--limit', values.limit);
@@ -52,6 +45,20 @@ for (const name of ['FORCE_COLOR', 'NODE_TEST_CONTEXT']) delete env[name];
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const countsOf = new Map(); // test file → runtime → number of tests, where the file did not fail
+
+function commandLine() {
+  const options = {
+    only: { type: 'string', multiple: true, default: [] },
+    limit: { type: 'string', default: String(FILE_LIMIT_SECONDS) },
+    jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+  };
+  try {
+    return parseArgs({ allowPositionals: true, options });
+  } catch (error) {
+    const names = Object.keys(options).map((name) => `--${name}`);
+    return fatal(`${error.message.split('. ')[0]}; write steps (${steps.join(', ')}), ${names.join(', ')}`);
+  }
+}
 
 function fatal(message) {
   console.error(`test/run.mjs: ${message}`);
