@@ -77,6 +77,14 @@ describe('documents', () => {
     assert.ok(options.size > 15);
     for (const option of options) assert.ok(explained.includes(option), option);
   });
+
+  it('explain in docs/errors.md every code of SshError, in order, and no other', () => {
+    const [, union] = read('src/errors.ts').match(/type SshErrorCode =([^;]*);/) as [string, string];
+    const codes = [...union.matchAll(/\| '([a-z-]+)'/g)].map(([, code]) => code);
+    const explained = [...read('docs/errors.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, code]) => code);
+    assert.ok(codes.length > 30);
+    assert.deepEqual(explained.slice(explained.indexOf(codes[0])), codes.sort());
+  });
 });
 
 /** A form such as `get [options] [user@]host:path [local]` is compared with the help, anything else is parsed. */
