@@ -69,7 +69,9 @@ function decodeHandle(packet: Uint8Array): Uint8Array {
   return handle.slice();
 }
 
-/** OPEN. A handle that comes after the call was given up goes to `orphan`, which closes it. */
+/**
+ * OPEN. A handle that comes after the call was given up goes to `orphan`, which closes it. Errors name `shown`.
+ */
 export async function openFile(
   link: Link,
   path: RemotePath,
@@ -77,6 +79,7 @@ export async function openFile(
   attrs: Attributes,
   options: CallOptions,
   orphan: (file: OpenHandle) => void = closeQuietly,
+  shown: RemotePath = path,
 ): Promise<OpenHandle> {
   const bits = flagBits(typeof flags === 'string' ? modeFlags(flags) : flags);
   const value = { path: pathBytes(path), flags: bits, attrs: encodeAttributes(attrs) };
@@ -84,12 +87,12 @@ export async function openFile(
     row: packets.open,
     value,
     operation: 'open',
-    path,
+    path: shown,
     expects: packets.handle,
     decode: decodeHandle,
-    orphan: (handle: Uint8Array) => orphan({ link, handle, path }),
+    orphan: (handle: Uint8Array) => orphan({ link, handle, path: shown }),
   };
-  return { link, handle: await call(link, spec, options), path };
+  return { link, handle: await call(link, spec, options), path: shown };
 }
 
 /** OPENDIR, likewise. */

@@ -92,10 +92,12 @@ export async function put(
     const exclusive = inPlace && options.overwrite === false;
     const flags = { write: true, create: true, truncate: !exclusive, exclusive };
     const attrs = permissions === undefined ? {} : { permissions };
-    const file = await openFile(link, plan.path, flags, attrs, options, (late) => {
+    const orphan = (late: OpenHandle): void => {
       closeQuietly(late);
       if (!inPlace) pathRequest(link, packets.remove, 'remove', plan.path, {}).catch(() => undefined);
-    });
+    };
+    // Errors name the file that the caller asked for: a temporary name would tell nobody anything.
+    const file = await openFile(link, plan.path, flags, attrs, options, orphan, remote);
     const warnings: string[] = [];
     const stats = await upload(file, input, plan, options, warnings);
     if (!inPlace) await moveIntoPlace(link, plan.path, remote, options);
@@ -183,7 +185,6 @@ async function upload(
   options: PutOptions,
   warnings: string[],
 ): Promise<TransferStats> {
-  const { link, path } = file;
   let closed = false;
   try {
     const stats = await startWrite(file, input.source, 0, input.size, options).done;
@@ -194,7 +195,7 @@ async function upload(
     return stats;
   } catch (error) {
     if (!closed) closeQuietly(file);
-    if (!plan.inPlace) await removeTemporary(link, path, error);
+    if (!plan.inPlace) await removeTemporary(file.link, plan.path, error);
     throw error;
   }
 }

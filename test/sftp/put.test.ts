@@ -296,10 +296,10 @@ describe('put that fails', () => {
         order: orders.random,
         write: ({ offset }) => (offset === bad ? 4 : 'honest'),
       });
-      const { code, status, operation, transferred } = failure(outcome);
+      const { code, status, operation, path, transferred } = failure(outcome);
       assert.deepEqual(
-        { code, status, operation, transferred },
-        { code: 'sftp-status', status: 4, operation: 'write', transferred: bad },
+        { code, status, operation, path, transferred },
+        { code: 'sftp-status', status: 4, operation: 'write', path: '/f', transferred: bad },
       );
       assert.deepEqual(names(outcome.server), []);
       assert.equal(steps(outcome.server).at(-1), 'REMOVE TEMP');
@@ -378,6 +378,7 @@ describe('put that fails', () => {
     };
     const outcome = await put(script, BYTES, { signal: controller.signal });
     assert.equal(failure(outcome).code, 'aborted');
+    assert.equal(failure(outcome).message, 'open /f was aborted');
     assert.deepEqual(names(outcome.server), []);
     assert.equal(outcome.server.log.filter((line) => line === 'CLOSE').length, 1);
   });
@@ -390,7 +391,7 @@ describe('put that fails', () => {
     for (let i = 0; i < 4; i++) await clock.pass(2000);
     const error = (await failed) as SshError;
     assert.equal(error.code, 'timeout');
-    assert.match(error.message, /write .*: no answer for 5 s, 13 WRITEs pending, the first for byte 98304/);
+    assert.match(error.message, /write \/f: no answer for 5 s, 13 WRITEs pending, the first for byte 98304/);
     assert.equal(error.transferred, 98_304);
     await client.close();
     assert.equal(clock.timers, 0);
