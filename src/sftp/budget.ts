@@ -25,6 +25,8 @@ export class ReadBudget {
   #asked = 0;
   #held = 0;
   #lent = 0;
+  /** Part of what was asked for that nobody wants any more. */
+  #abandoned = 0;
 
   constructor(pipe: BytePipe, wake: (pump: Pump) => void) {
     this.#pipe = pipe;
@@ -51,12 +53,13 @@ export class ReadBudget {
   /**
    * Takes room for a request of `length` bytes. False: there is none; `pump` is woken when there may be. `starving`
    * says that the pump has nothing in flight and nothing here. It must not depend on another transfer, whose consumer
-   * may be waiting for this one, so bytes held elsewhere are given back to the pipe early in its favour.
+   * may be waiting for this one, so bytes held elsewhere are given back to the pipe early in its favour; nor on replies
+   * that nobody wants any more, since a server that has stopped answering one READ may never send them.
    */
   take(pump: Pump, length: number, starving: boolean): boolean {
     const cost = length + DATA_HEADER;
-    const fits = this.#asked + this.#held - this.#lent + cost <= this.limit;
-    if (!fits && !(starving && this.#lend(cost))) {
+    const missing = this.#asked + this.#held - this.#lent + cost - this.limit;
+    if (missing > 0 && !(starving && (this.#lend(cost) || this.#writeOff(missing)))) {
       this.#waiting.add(pump);
       return false;
     }
@@ -70,6 +73,27 @@ export class ReadBudget {
     this.#lent += cost;
     this.#pipe.consumed(cost);
     return true;
+  }
+
+  /** Should they come all the same, they pass through the reserve: they are discarded, and given back, at once. */
+  #writeOff(count: number): boolean {
+    if (this.#abandoned < count) return false;
+    this.#abandoned -= count;
+    this.#asked -= count;
+    return true;
+  }
+
+  /** Nobody wants the `count` bytes any more that were asked for and are not here. */
+  abandon(count: number): void {
+    this.#abandoned += count;
+    if (this.#waiting.size > 0) this.#wakeWaiting();
+  }
+
+  /** `count` bytes that were abandoned came, or will not come. */
+  discarded(count: number): void {
+    const counted = Math.min(count, this.#abandoned);
+    this.#abandoned -= counted;
+    this.free(counted);
   }
 
   /** `count` bytes that were asked for are here, and kept. */

@@ -249,7 +249,7 @@ export class ReadPump implements Pump, SinkEvents {
     }
     block.coming = length;
     this.#inFlight -= block.asked - length;
-    this.#job.link.budget.free(block.asked - length);
+    this.#free(block.asked - length);
   }
 
   data(block: Block, bytes: Uint8Array): void {
@@ -265,7 +265,7 @@ export class ReadPump implements Pump, SinkEvents {
       link.keep(bytes.length);
       this.#sink.data(position, bytes);
     } else {
-      link.budget.free(bytes.length);
+      this.#free(bytes.length);
     }
   }
 
@@ -288,7 +288,7 @@ export class ReadPump implements Pump, SinkEvents {
 
   refused(block: Block, code: number, message: string): void {
     this.#inFlight -= block.asked;
-    this.#job.link.budget.free(block.asked);
+    this.#free(block.asked);
     this.#replied();
     if (code !== Status.eof) this.#refuse(statusError(code, message, 'read', this.#job.path), block.position);
     else if (block.position < this.#eof) {
@@ -301,7 +301,7 @@ export class ReadPump implements Pump, SinkEvents {
     this.#pending--;
     this.#allowed++;
     this.#heardAt = this.#job.link.heardAt;
-    this.#job.link.budget.free(DATA_HEADER);
+    this.#free(DATA_HEADER);
     this.#job.link.wake(this);
   }
 
@@ -357,6 +357,13 @@ export class ReadPump implements Pump, SinkEvents {
     }
   }
 
+  /** Of what was asked for, `count` bytes are not kept or will not come. */
+  #free(count: number): void {
+    const { budget } = this.#job.link;
+    if (this.#state.name === 'done') budget.discarded(count);
+    else budget.free(count);
+  }
+
   #dropHeld(): void {
     const { link } = this.#job;
     if (link.cause === undefined) link.budget.release(this.#held);
@@ -368,6 +375,7 @@ export class ReadPump implements Pump, SinkEvents {
     this.#guard.stop();
     this.#gaps = [];
     this.#job.link.detach(this);
+    this.#job.link.budget.abandon(this.#inFlight + this.#pending * DATA_HEADER);
     this.#done(failure);
   }
 }
