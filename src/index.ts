@@ -16,6 +16,7 @@ export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<Ssh
   return connectPipe({ crypto: { auto: pureProvider, pure: pureProvider } }, pipe, options);
 }
 
+export type { Bytes } from './bytes/bytes.ts';
 export {
   type AuthMethod,
   type KeyboardMethod,

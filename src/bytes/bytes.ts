@@ -1,6 +1,12 @@
 /** Copying, joining and comparing plain byte arrays. Not for secrets: see `secret.ts`. */
 
 /**
+ * Bytes in memory that is not shared, as `TextDecoderStream`, `Blob` and Web Crypto want them. Written so that compilers before
+ * 5.7, whose `Uint8Array` has no parameter, understand it too.
+ */
+export type Bytes = ReturnType<Uint8Array['slice']>;
+
+/**
  * A copy. Not `bytes.slice()`: Node's `Buffer`, which a caller may pass for any `Uint8Array`, gives a view there.
  */
 export function copy(bytes: Uint8Array): Uint8Array {

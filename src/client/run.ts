@@ -3,7 +3,7 @@
  * command is never held up by output that nobody reads. RFC 4254 §6.5, §6.10.
  */
 
-import { copy } from '../bytes/bytes.ts';
+import { type Bytes, copy } from '../bytes/bytes.ts';
 import { ChunkQueue } from '../bytes/chunks.ts';
 import { utf8 } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
@@ -36,8 +36,8 @@ export interface RunOptions {
 
 /** What a command left behind. A code other than 0 is no error of `run`. */
 export interface RunResult extends ExitStatus {
-  readonly stdout: Uint8Array;
-  readonly stderr: Uint8Array;
+  readonly stdout: Bytes;
+  readonly stderr: Bytes;
 }
 
 /** Largest piece of input that is copied at once. */
@@ -126,8 +126,9 @@ class Output {
     channel.close(error);
   }
 
-  result(): { readonly stdout: Uint8Array; readonly stderr: Uint8Array } {
-    return { stdout: this.#kept.stdout.takeAll(), stderr: this.#kept.stderr.takeAll() };
+  result(): { readonly stdout: Bytes; readonly stderr: Bytes } {
+    const { stdout, stderr } = this.#kept;
+    return { stdout: stdout.takeAll() as Bytes, stderr: stderr.takeAll() as Bytes };
   }
 }
 

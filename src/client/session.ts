@@ -3,6 +3,7 @@
  * whether or not anybody reads its output.
  */
 
+import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import { ByteSink } from '../io/byte_sink.ts';
@@ -29,12 +30,12 @@ export class Session {
    */
   readonly stdin: WritableStream<Uint8Array>;
   /** What the program writes. It is held up as long as nobody reads. */
-  readonly stdout: ReadableStream<Uint8Array>;
+  readonly stdout: ReadableStream<Bytes>;
   /**
    * What the program writes to stderr. It is held up only once somebody has begun to read: before that a mebibyte is
    * kept, and if there was more, the stream fails with `limit` behind it.
    */
-  readonly stderr: ReadableStream<Uint8Array>;
+  readonly stderr: ReadableStream<Bytes>;
   /**
    * How the program ended, once its channel is closed. Rejects with what ended the channel or the connection before. It need
    * not be waited for.

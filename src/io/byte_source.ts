@@ -3,6 +3,7 @@
  * and not before. Must not know where bytes come from.
  */
 
+import type { Bytes } from '../bytes/bytes.ts';
 import { ChunkQueue } from '../bytes/chunks.ts';
 import { SshError } from '../errors.ts';
 
@@ -17,11 +18,11 @@ export interface ByteSourceOptions {
 
 export class ByteSource {
   /** Cancelling it drops what waits and what still comes, and gives it back. */
-  readonly stream: ReadableStream<Uint8Array>;
+  readonly stream: ReadableStream<Bytes>;
   readonly #consumed: (count: number) => void;
   readonly #keepUnread: number | undefined;
   #queue = new ChunkQueue();
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #controller: ReadableStreamDefaultController<Bytes> | undefined;
   /** Given back though nobody has read them. */
   #kept = 0;
   #started = false;
@@ -33,7 +34,7 @@ export class ByteSource {
   constructor(consumed: (count: number) => void, options: ByteSourceOptions = {}) {
     this.#consumed = consumed;
     this.#keepUnread = options.keepUnread;
-    this.stream = new ReadableStream<Uint8Array>(
+    this.stream = new ReadableStream<Bytes>(
       {
         start: (controller) => {
           this.#controller = controller;
@@ -87,7 +88,7 @@ export class ByteSource {
       this.#wanted = false;
       const free = Math.min(this.#kept, bytes.length);
       this.#kept -= free;
-      this.#controller?.enqueue(bytes);
+      this.#controller?.enqueue(bytes as Bytes);
       if (bytes.length > free) this.#consumed(bytes.length - free);
     }
     if (this.#queue.length > 0) return;

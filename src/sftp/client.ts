@@ -3,6 +3,7 @@
  * may be a channel with the subsystem `sftp`, or the standard input and output of a server.
  */
 
+import type { Bytes } from '../bytes/bytes.ts';
 import { decodeFields, encodeFields } from '../bytes/schema.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { type Clock, systemClock } from '../io/clock.ts';
@@ -253,7 +254,7 @@ export class SftpClient implements AsyncDisposable {
   }
 
   /** The content of a file in memory. */
-  async readFile(path: RemotePath, options: ReadFileOptions = {}): Promise<Uint8Array> {
+  async readFile(path: RemotePath, options: ReadFileOptions = {}): Promise<Bytes> {
     const { maxBytes = READ_FILE_MAX } = options;
     if (!(typeof maxBytes === 'number' && maxBytes >= 0)) {
       throw new SshError('bad-argument', `maxBytes must be a number of bytes, not ${String(maxBytes)}`);
@@ -278,7 +279,7 @@ export class SftpClient implements AsyncDisposable {
   }
 
   /** The content of a file, piece by piece; pieces are of any size. Leaving the loop early ends the transfer. */
-  async *chunks(path: RemotePath, options: RangeOptions = {}): AsyncGenerator<Uint8Array> {
+  async *chunks(path: RemotePath, options: RangeOptions = {}): AsyncGenerator<Bytes> {
     const file = await openFile(this.#link, path, 'r', {}, options);
     try {
       yield* chunksOf(file, options);
@@ -288,7 +289,7 @@ export class SftpClient implements AsyncDisposable {
   }
 
   /** The content of a file as a Web Stream. What is not read holds the server back. */
-  readable(path: RemotePath, options: RangeOptions = {}): ReadableStream<Uint8Array> {
+  readable(path: RemotePath, options: RangeOptions = {}): ReadableStream<Bytes> {
     return readableOf(() => openFile(this.#link, path, 'r', {}, options), closeQuietly, options);
   }
 

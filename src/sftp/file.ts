@@ -1,5 +1,6 @@
 /** An open remote file. */
 
+import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
 import type { Link } from './link.ts';
@@ -40,7 +41,7 @@ export class RemoteFile implements AsyncDisposable {
   }
 
   /** Up to `length` bytes from `position` on, in as many requests as it takes; fewer only where the file ends. */
-  async read(position: number, length: number, options: TransferOptions = {}): Promise<Uint8Array> {
+  async read(position: number, length: number, options: TransferOptions = {}): Promise<Bytes> {
     this.#link();
     const sink = new MemorySink(position, length);
     const range = { ...options, start: position, end: position + length, trustEof: true };
@@ -75,13 +76,13 @@ export class RemoteFile implements AsyncDisposable {
   }
 
   /** The content, piece by piece; pieces are of any size. The file stays open. */
-  chunks(options: RangeOptions = {}): AsyncGenerator<Uint8Array> {
+  chunks(options: RangeOptions = {}): AsyncGenerator<Bytes> {
     this.#link();
     return chunksOf(this.#open, options);
   }
 
   /** The content as a Web Stream. The file stays open. */
-  readable(options: RangeOptions = {}): ReadableStream<Uint8Array> {
+  readable(options: RangeOptions = {}): ReadableStream<Bytes> {
     this.#link();
     return readableOf(
       async () => this.#open,

@@ -1,5 +1,6 @@
 /** Gathers a file in memory: each part is copied once, to where it belongs. */
 
+import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { Extents } from './extents.ts';
 import type { ReadSink, SinkEvents } from './sink.ts';
@@ -31,7 +32,7 @@ export class MemorySink implements ReadSink {
   }
 
   /** What is there from the start without a gap. */
-  get result(): Uint8Array {
+  get result(): Bytes {
     return this.#bytes.subarray(0, this.contiguous - this.#start);
   }
 

@@ -1,6 +1,6 @@
 /** The content of an open file as an async iterator and as Web Streams, at the pace of whoever reads or writes. */
 
-import { copy } from '../bytes/bytes.ts';
+import { type Bytes, copy } from '../bytes/bytes.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { OpenHandle } from './operations.ts';
 import type { RangeOptions, TransferOptions } from './options.ts';
@@ -33,14 +33,14 @@ function left(operation: string): SshError {
 }
 
 /** The pieces of a file. Leaving the loop early ends the transfer. */
-export async function* chunksOf(file: OpenHandle, options: RangeOptions): AsyncGenerator<Uint8Array> {
+export async function* chunksOf(file: OpenHandle, options: RangeOptions): AsyncGenerator<Bytes> {
   const read = orderedRead(file, options);
   try {
     for (;;) {
       const next = await new Promise<Next>((resolve) => read.next(resolve));
       if ('error' in next) throw next.error;
       if ('end' in next) return;
-      yield next.bytes;
+      yield next.bytes as Bytes;
     }
   } finally {
     read.abort(left('read'));
@@ -54,7 +54,7 @@ export function readableOf(
   open: () => Promise<OpenHandle>,
   close: (file: OpenHandle) => void,
   options: RangeOptions,
-): ReadableStream<Uint8Array> {
+): ReadableStream<Bytes> {
   let file: OpenHandle | undefined;
   let read: OrderedRead | undefined;
   let cancelled = false;
@@ -62,7 +62,7 @@ export function readableOf(
     if (file !== undefined) close(file);
     file = undefined;
   };
-  return new ReadableStream<Uint8Array>(
+  return new ReadableStream<Bytes>(
     {
       start: async () => {
         file = await open();
@@ -72,7 +72,7 @@ export function readableOf(
       pull: (controller) =>
         new Promise<void>((resolve) => {
           read?.next((next) => {
-            if ('bytes' in next) controller.enqueue(next.bytes);
+            if ('bytes' in next) controller.enqueue(next.bytes as Bytes);
             else if ('end' in next) controller.close();
             else controller.error(next.error);
             if (!('bytes' in next)) release();
