@@ -78,5 +78,6 @@ export type {
   TransferStats,
 } from './sftp/options.ts';
 export { type Attributes, type ExtendedAttribute, type FileKind, fileKind } from './sftp/proto/attrs.ts';
+export { Status as SftpStatus } from './sftp/proto/status.ts';
 export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
 export type { SftpOptions, SshClient } from './ssh_client.ts';
