@@ -6,6 +6,7 @@
 
 import { concat, plain } from '../bytes/bytes.ts';
 import { ChunkQueue } from '../bytes/chunks.ts';
+import { Reader } from '../bytes/reader.ts';
 import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { decode, encode } from '../wire/message.ts';
@@ -330,7 +331,10 @@ function timeout(message: string, phase: string): SshError {
 }
 
 function disconnectError(payload: Uint8Array, phase: string): SshError {
-  const { reason, description } = decode(transport.disconnect, payload);
+  // some devices leave out the language tag, or the text too: the reason must not be lost for that
+  const reader = new Reader(payload, 1);
+  const reason = reader.u32();
+  const description = reader.remaining > 0 ? reader.string() : '';
   const name = Object.entries(DisconnectReason).find(([, value]) => value === reason)?.[0] ?? 'unknown reason';
   return new SshError('disconnected', `The peer disconnected (${reason}, ${name}): ${printable(description)}`, {
     fault: 'peer',

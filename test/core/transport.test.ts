@@ -90,6 +90,9 @@ describe('Transport, its own messages,', () => {
       ['0000000b 00000004 6279651b 00000000', 'The peer disconnected (11, byApplication): bye\\x1b'],
       ['00000002 00000000 00000000', 'The peer disconnected (2, protocolError): '],
       ['deadbeef 00000000 00000000', 'The peer disconnected (3735928559, unknown reason): '],
+      // without a language tag, and without a text
+      ['0000000b 00000003 627965', 'The peer disconnected (11, byApplication): bye'],
+      ['0000000b', 'The peer disconnected (11, byApplication): '],
     ];
     for (const [body, message] of cases) {
       const pair = keyed();
@@ -105,7 +108,7 @@ describe('Transport, its own messages,', () => {
   it('messages that do not decode are a breach', () => {
     for (const message of [
       '01',
-      '01 00000002 00000000 00000000 00',
+      '01 00000002 00000009 00',
       '03',
       '03 00000000 00',
       '04 01',
