@@ -1,8 +1,8 @@
 /** Running programs on a real sshd: output, input, how they ended, and how they are ended. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -291,21 +291,21 @@ describe('signals on sshd', () => {
 
   it('end a program whose run is aborted', options, async () => {
     await using ssh = await login(sshd.peer);
-    const mark = join(sshd.peer.files, 'terminated');
+    const mark = join(sshd.peer.files, 'pid');
     const controller = new AbortController();
-    const running = ssh.run(`trap 'touch ${mark}; exit' TERM; touch ${mark}-begun; sleep 60 & wait`, {
-      signal: controller.signal,
-    });
-    await appears(`${mark}-begun`);
+    const running = ssh.run(`echo $$ >${mark}; exec sleep 60`, { signal: controller.signal });
+    await until('the process has begun', () => existsSync(mark) && readFileSync(mark).length > 0);
+    const pid = readFileSync(mark, 'utf8').trim();
+    assert.equal(spawnSync('kill', ['-0', pid]).status, 0, 'it runs');
     controller.abort();
     await rejectsWith(running, 'aborted');
-    await appears(mark);
+    await until('the process has ended', () => spawnSync('kill', ['-0', pid]).status !== 0);
   });
 });
 
-async function appears(path: string): Promise<void> {
-  for (let tries = 0; !existsSync(path); tries++) {
-    assert.ok(tries < 400, `${path} does not appear`);
+async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    assert.ok(tries < 400, `not so: ${what}`);
     await sleep(25);
   }
 }
