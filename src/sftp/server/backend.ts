@@ -1,0 +1,123 @@
+/**
+ * What an SFTP server serves: small functions on paths and open files, each of which may be left out. A request that needs a
+ * missing one is answered OP_UNSUPPORTED, and an extension is announced only where its function is there. Knows no packets.
+ *
+ * Paths are absolute and normalised: they begin with `/`, have no empty part, no `.`, no `..`, no NUL and, except for `/`
+ * itself, no `/` at the end. Names are bytes on the wire; here a byte that is not part of valid UTF-8 is a lone surrogate
+ * U+DC80 to U+DCFF, so that every name survives the way there and back (`bytes/text.ts`).
+ *
+ * A function fails by throwing: an `SshError` with a `status` is answered as it is, an error whose `code` is one of POSIX
+ * (`ENOENT`, `EACCES`, …) with the status that fits; anything else is FAILURE, without its text.
+ */
+
+import type { Attributes } from '../proto/attrs.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** How a file is to be opened: draft-ietf-secsh-filexfer-02 §6.3. */
+export interface OpenRequest {
+  readonly read: boolean;
+  readonly write: boolean;
+  /** Every write goes to the end, whatever its offset. */
+  readonly append: boolean;
+  /** Make the file if it is not there. */
+  readonly create: boolean;
+  /** Empty it if it is there. */
+  readonly truncate: boolean;
+  /** Fail if it is there; only beside `create`. */
+  readonly exclusive: boolean;
+  /** For a file that is made; as a rule `permissions` or nothing. */
+  readonly attrs: Attributes;
+}
+
+/** An open file. Calls come one at a time, in the order of the client's requests; `close` is the last, and always comes. */
+export interface BackendFile {
+  /**
+   * At least one and at most `length` bytes from `offset` on; none at all means the end of the file. The bytes are the
+   * server's from then on.
+   */
+  read?(offset: number, length: number): MaybePromise<Uint8Array>;
+  /** Writes the pieces one after the other from `offset` on, all of them. The pieces must not be kept after it. */
+  write?(offset: number, pieces: readonly Uint8Array[]): MaybePromise<void>;
+  stat?(): MaybePromise<Attributes>;
+  setstat?(attrs: Attributes): MaybePromise<void>;
+  /** Brings what was written to the disk. */
+  sync?(): MaybePromise<void>;
+  statvfs?(): MaybePromise<FileSystemStats>;
+  close(): MaybePromise<void>;
+}
+
+/** One entry of a directory. */
+export interface BackendEntry {
+  /** The last part of its path; `.` and `..` are the server's business. */
+  readonly name: string;
+  /** As of `lstat`. */
+  readonly attrs: Attributes;
+  /** Hard links and names of the owners, for the line that people see. */
+  readonly links?: number;
+  readonly owner?: string;
+  readonly group?: string;
+}
+
+/** A file system's figures: OpenSSH PROTOCOL §4.4, POSIX `statvfs`. Counts are exact up to 2^53 − 1. */
+export interface FileSystemStats {
+  /** Bytes of a block as the system prefers to transfer it, and of one as the counts below mean it. */
+  readonly blockSize: number;
+  readonly fragmentSize: number;
+  readonly blocks: number;
+  readonly freeBlocks: number;
+  readonly availableBlocks: number;
+  readonly files: number;
+  readonly freeFiles: number;
+  readonly availableFiles: number;
+  readonly id: number;
+  readonly readOnly: boolean;
+  readonly noSetuid: boolean;
+  /** Bytes of the longest file name. */
+  readonly maxName: number;
+}
+
+/** Names of owners: OpenSSH PROTOCOL §4.11. An id without a name is an empty string. */
+export interface OwnerNames {
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+}
+
+/** A tree of files. */
+export interface SftpBackend {
+  open?(path: string, request: OpenRequest): MaybePromise<BackendFile>;
+  /** Entries in any order, as they come. */
+  list?(path: string): MaybePromise<AsyncIterable<BackendEntry> | Iterable<BackendEntry>>;
+  /** Attributes of what a path leads to, links followed. */
+  stat?(path: string): MaybePromise<Attributes>;
+  /** Attributes of the path itself. Left out: `stat`. */
+  lstat?(path: string): MaybePromise<Attributes>;
+  /** Changes exactly what is given. */
+  setstat?(path: string, attrs: Attributes): MaybePromise<void>;
+  /** The same for the path itself (`lsetstat@openssh.com`). */
+  lsetstat?(path: string, attrs: Attributes): MaybePromise<void>;
+  mkdir?(path: string, attrs: Attributes): MaybePromise<void>;
+  /** Removes an empty directory. */
+  rmdir?(path: string): MaybePromise<void>;
+  /** Removes anything but a directory. */
+  remove?(path: string): MaybePromise<void>;
+  /** Fails where `to` exists. */
+  rename?(from: string, to: string): MaybePromise<void>;
+  /** Replaces what `to` was in one step (`posix-rename@openssh.com`). */
+  posixRename?(from: string, to: string): MaybePromise<void>;
+  /** The path with all links followed; it need not exist as a whole. Left out: the path. */
+  realpath?(path: string): MaybePromise<string>;
+  /** What the link says: any text, not a path of the server's. */
+  readlink?(path: string): MaybePromise<string>;
+  symlink?(target: string, path: string): MaybePromise<void>;
+  /** `hardlink@openssh.com`. */
+  hardlink?(from: string, to: string): MaybePromise<void>;
+  /** `statvfs@openssh.com`; `fstatvfs@openssh.com` where open files have it too. */
+  statvfs?(path: string): MaybePromise<FileSystemStats>;
+  /** The directory in which a user starts (`home-directory`, `expand-path@openssh.com`); '' is the user who is logged in. */
+  home?(username: string): MaybePromise<string>;
+  /** `users-groups-by-id@openssh.com`. */
+  ownerNames?(users: readonly number[], groups: readonly number[]): MaybePromise<OwnerNames>;
+  /** Whether open files have `sync`, which `fsync@openssh.com` needs, and `statvfs`. Default: false. */
+  readonly files?: { readonly sync?: boolean; readonly statvfs?: boolean };
+}
