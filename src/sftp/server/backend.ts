@@ -4,7 +4,7 @@
  *
  * Paths are absolute and normalised: they begin with `/`, have no empty part, no `.`, no `..`, no NUL and, except for `/`
  * itself, no `/` at the end. Names are bytes on the wire; here a byte that is not part of valid UTF-8 is a lone surrogate
- * U+DC80 to U+DCFF, so that every name survives the way there and back (`bytes/text.ts`).
+ * U+DC80 to U+DCFF, so that every name survives the way there and back (`bytes/name.ts`).
  *
  * A function fails by throwing: an `SshError` with a `status` is answered as it is, an error whose `code` is one of POSIX
  * (`ENOENT`, `EACCES`, …) with the status that fits; anything else is FAILURE, without its text.
@@ -14,15 +14,16 @@ import type { Attributes } from '../proto/attrs.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** How a file is to be opened: draft-ietf-secsh-filexfer-02 §6.3. */
+/** How a file is to be opened: draft-ietf-secsh-filexfer-02 §6.3. Permissions are 0 to 0o7777 here and everywhere. */
 export interface OpenRequest {
+  /** Also where the client asked for neither. */
   readonly read: boolean;
   readonly write: boolean;
   /** Every write goes to the end, whatever its offset. */
   readonly append: boolean;
   /** Make the file if it is not there. */
   readonly create: boolean;
-  /** Empty it if it is there. */
+  /** Empty it if it is there; also without `create` and `write`, as open(2) takes it. */
   readonly truncate: boolean;
   /** Fail if it is there; only beside `create`. */
   readonly exclusive: boolean;
@@ -30,14 +31,26 @@ export interface OpenRequest {
   readonly attrs: Attributes;
 }
 
-/** An open file. Calls come one at a time, in the order of the client's requests; `close` is the last, and always comes. */
+/**
+ * An open file. Calls come one at a time, in the order of the client's requests; `close` is the last, and always comes, once.
+ * When the session is lost while a call hangs, `close` comes beside it in the end.
+ */
 export interface BackendFile {
   /**
+   * Whether a read may give less than was asked without being at the end, as of a pipe or a terminal: what came is then
+   * answered at once. Default: false; the server reads on, since of a regular file clients expect all that they asked for.
+   */
+  readonly stream?: boolean;
+  /**
    * At least one and at most `length` bytes from `offset` on; none at all means the end of the file. The bytes are the
-   * server's from then on.
+   * server's from then on. `length` is at most 256 KiB.
    */
   read?(offset: number, length: number): MaybePromise<Uint8Array>;
-  /** Writes the pieces one after the other from `offset` on, all of them. The pieces must not be kept after it. */
+  /**
+   * Writes the pieces one after the other from `offset` on, all of them; at most 1 MiB and 1024 pieces, none of them empty. They
+   * must not be kept or changed. After a failure the same bytes may come again, to tell which of several requests failed,
+   * but not if the file was opened with `append`.
+   */
   write?(offset: number, pieces: readonly Uint8Array[]): MaybePromise<void>;
   stat?(): MaybePromise<Attributes>;
   setstat?(attrs: Attributes): MaybePromise<void>;
@@ -77,7 +90,7 @@ export interface FileSystemStats {
   readonly maxName: number;
 }
 
-/** Names of owners: OpenSSH PROTOCOL §4.11. An id without a name is an empty string. */
+/** Names of owners: OpenSSH PROTOCOL §4.12. An id without a name is an empty string. */
 export interface OwnerNames {
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -86,13 +99,16 @@ export interface OwnerNames {
 /** A tree of files. */
 export interface SftpBackend {
   open?(path: string, request: OpenRequest): MaybePromise<BackendFile>;
-  /** Entries in any order, as they come. */
+  /**
+   * Entries in any order, as they come. The first is asked for at once, so that a generator may throw what is wrong with the
+   * path. Left early, the iterator's `return` is called.
+   */
   list?(path: string): MaybePromise<AsyncIterable<BackendEntry> | Iterable<BackendEntry>>;
   /** Attributes of what a path leads to, links followed. */
   stat?(path: string): MaybePromise<Attributes>;
   /** Attributes of the path itself. Left out: `stat`. */
   lstat?(path: string): MaybePromise<Attributes>;
-  /** Changes exactly what is given. */
+  /** Changes exactly what is given: size, permissions, times, owner, in this order. */
   setstat?(path: string, attrs: Attributes): MaybePromise<void>;
   /** The same for the path itself (`lsetstat@openssh.com`). */
   lsetstat?(path: string, attrs: Attributes): MaybePromise<void>;
