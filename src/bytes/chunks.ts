@@ -70,12 +70,21 @@ export class ChunkQueue {
     return this.take(Math.min(max, head.length - this.#offset));
   }
 
+  /** Takes exactly `count` bytes as views of the arrays that hold them, or `undefined` when there are fewer. */
+  takePieces(count: number): Uint8Array[] | undefined {
+    if (count > this.#length) return undefined;
+    const taken: Uint8Array[] = [];
+    for (let left = count; left > 0; ) {
+      const piece = this.takeSome(left) as Uint8Array;
+      taken.push(piece);
+      left -= piece.length;
+    }
+    return taken;
+  }
+
   /** Everything, as the arrays that hold it. */
   takeChunks(): Uint8Array[] {
-    const taken: Uint8Array[] = [];
-    for (let some = this.takeSome(this.#length); some !== undefined; some = this.takeSome(this.#length))
-      taken.push(some);
-    return taken;
+    return this.takePieces(this.#length) as Uint8Array[];
   }
 
   /** Everything, one array. */

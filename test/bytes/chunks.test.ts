@@ -29,6 +29,21 @@ function queueOf(...chunks: string[]): ChunkQueue {
 }
 
 describe('ChunkQueue', () => {
+  it('takePieces takes views of the chunks, and nothing when there are fewer bytes', () => {
+    const chunks = ['010203', '0405', '060708'].map(fromHex);
+    const queue = new ChunkQueue();
+    for (const chunk of chunks) queue.push(chunk);
+    assert.deepEqual(list(queue.take(1)), [1]);
+    assert.equal(queue.takePieces(8), undefined);
+    assert.deepEqual(queue.takePieces(0), []);
+    const pieces = queue.takePieces(5) ?? [];
+    assert.deepEqual(pieces.map(hex), ['0203', '0405', '06']);
+    pieces.forEach((piece, i) => {
+      assert.equal(piece.buffer, chunks[i]?.buffer);
+    });
+    assert.deepEqual(list(queue.takeAll()), [7, 8]);
+  });
+
   it('takes across chunks that lie side by side in memory without a copy', () => {
     const memory = Uint8Array.from({ length: 12 }, (_, i) => i);
     const queue = new ChunkQueue();

@@ -1,8 +1,26 @@
 /**
  * Extended requests of OpenSSH, a row each: OpenSSH PROTOCOL §4. `request` is the name in EXTENDED, `fields` what
- * follows it, `reply` the body of EXTENDED_REPLY; without `reply` the answer is a STATUS. A server names in VERSION the
- * requests it takes, with the version that the `version` here must equal.
+ * follows it, `reply` the body of EXTENDED_REPLY; without `reply` the answer is a STATUS, except where a row says NAME.
+ * A server names in VERSION the requests it takes, with the version that the `version` here must equal.
  */
+
+/** `flags`: bit 0 read-only, bit 1 no setuid; the rest as in POSIX `statvfs`. */
+const statvfsReply = {
+  blockSize: 'uint64',
+  fragmentSize: 'uint64',
+  blocks: 'uint64',
+  freeBlocks: 'uint64',
+  availableBlocks: 'uint64',
+  files: 'uint64',
+  freeFiles: 'uint64',
+  availableFiles: 'uint64',
+  id: 'uint64',
+  flags: 'uint64',
+  maxName: 'uint64',
+} as const;
+
+/** Bits of `flags` in the reply to statvfs@openssh.com. */
+export const StatvfsFlag = { readOnly: 1, noSetuid: 2 } as const;
 
 export const extensions = {
   /** §4.3: RENAME that replaces an existing file in one step. */
@@ -11,11 +29,37 @@ export const extensions = {
     version: '1',
     fields: { from: 'string', to: 'string' },
   },
+  /** §4.4: figures of the file system that holds a path. */
+  statvfs: {
+    request: 'statvfs@openssh.com',
+    version: '2',
+    fields: { path: 'string' },
+    reply: statvfsReply,
+  },
+  /** §4.4: the same for an open file. */
+  fstatvfs: {
+    request: 'fstatvfs@openssh.com',
+    version: '2',
+    fields: { handle: 'string' },
+    reply: statvfsReply,
+  },
+  /** §4.5: a second name for a file, as link(2). */
+  hardlink: {
+    request: 'hardlink@openssh.com',
+    version: '1',
+    fields: { from: 'string', to: 'string' },
+  },
   /** §4.6: flush a file to its disk. */
   fsync: {
     request: 'fsync@openssh.com',
     version: '1',
     fields: { handle: 'string' },
+  },
+  /** §4.7: SETSTAT that does not follow a symbolic link. A size in `attrs` is refused. */
+  lsetstat: {
+    request: 'lsetstat@openssh.com',
+    version: '1',
+    fields: { path: 'string', attrs: 'rest' },
   },
   /** §4.8: what the server allows; 0 means that it states no limit. */
   limits: {
@@ -28,5 +72,30 @@ export const extensions = {
       maxWriteLength: 'uint64',
       maxOpenHandles: 'uint64',
     },
+  },
+  /** §4.9: REALPATH that knows `~` and `~user`. Answered with NAME. */
+  expandPath: {
+    request: 'expand-path@openssh.com',
+    version: '1',
+    fields: { path: 'string' },
+  },
+  /** §4.10, draft-ietf-secsh-filexfer-extensions-00 §7: copies between open files. Length 0: up to the end. */
+  copyData: {
+    request: 'copy-data',
+    version: '1',
+    fields: { from: 'string', fromOffset: 'uint64', length: 'uint64', to: 'string', toOffset: 'uint64' },
+  },
+  /** §4.11, draft-ietf-secsh-filexfer-extensions-00: where a user starts; '' is the own user. Answered with NAME. */
+  homeDirectory: {
+    request: 'home-directory',
+    version: '1',
+    fields: { username: 'string' },
+  },
+  /** §4.12: names of users and groups. Asked with uint32s to the end; answered with strings to the end, '' for unknown. */
+  ownerNames: {
+    request: 'users-groups-by-id@openssh.com',
+    version: '1',
+    fields: { users: 'string', groups: 'string' },
+    reply: { users: 'string', groups: 'string' },
   },
 } as const;
