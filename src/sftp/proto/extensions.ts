@@ -4,21 +4,6 @@
  * A server names in VERSION the requests it takes, with the version that the `version` here must equal.
  */
 
-/** `flags`: bit 0 read-only, bit 1 no setuid; the rest as in POSIX `statvfs`. */
-const statvfsReply = {
-  blockSize: 'uint64',
-  fragmentSize: 'uint64',
-  blocks: 'uint64',
-  freeBlocks: 'uint64',
-  availableBlocks: 'uint64',
-  files: 'uint64',
-  freeFiles: 'uint64',
-  availableFiles: 'uint64',
-  id: 'uint64',
-  flags: 'uint64',
-  maxName: 'uint64',
-} as const;
-
 /** Bits of `flags` in the reply to statvfs@openssh.com. */
 export const StatvfsFlag = { readOnly: 1, noSetuid: 2 } as const;
 
@@ -29,19 +14,43 @@ export const extensions = {
     version: '1',
     fields: { from: 'string', to: 'string' },
   },
-  /** §4.4: figures of the file system that holds a path. */
+  /** §4.4: figures of the file system that holds a path, as of POSIX `statvfs`; `flags`: see `StatvfsFlag`. */
   statvfs: {
     request: 'statvfs@openssh.com',
     version: '2',
     fields: { path: 'string' },
-    reply: statvfsReply,
+    reply: {
+      blockSize: 'uint64',
+      fragmentSize: 'uint64',
+      blocks: 'uint64',
+      freeBlocks: 'uint64',
+      availableBlocks: 'uint64',
+      files: 'uint64',
+      freeFiles: 'uint64',
+      availableFiles: 'uint64',
+      id: 'uint64',
+      flags: 'uint64',
+      maxName: 'uint64',
+    },
   },
   /** §4.4: the same for an open file. */
   fstatvfs: {
     request: 'fstatvfs@openssh.com',
     version: '2',
     fields: { handle: 'string' },
-    reply: statvfsReply,
+    reply: {
+      blockSize: 'uint64',
+      fragmentSize: 'uint64',
+      blocks: 'uint64',
+      freeBlocks: 'uint64',
+      availableBlocks: 'uint64',
+      files: 'uint64',
+      freeFiles: 'uint64',
+      availableFiles: 'uint64',
+      id: 'uint64',
+      flags: 'uint64',
+      maxName: 'uint64',
+    },
   },
   /** §4.5: a second name for a file, as link(2). */
   hardlink: {
