@@ -48,6 +48,8 @@ export class Channel {
   /** Runs from our CLOSE to the peer's. */
   readonly closeTimer: Timer;
   state: ChannelState;
+  /** A CHANNEL_REQUEST to send right after EOF. */
+  lastRequest: Uint8Array | undefined;
   /** Whether the layers above have heard of the end; the number may still be reserved. */
   released = false;
   #sendWindow = 0;

@@ -11,18 +11,20 @@ import { protocolError, SshError, toSshError } from '../errors.ts';
 import { connection } from '../wire/connection.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
 import type { AlgorithmLists } from './algorithms/lists.ts';
-import { ClientAuth } from './auth/client.ts';
-import type { Event, Negotiated, Question, Role } from './events.ts';
-import { serverSigAlgs } from './ext_info.ts';
+import type { Auth } from './auth/auth.ts';
+import type { Event, Negotiated, Question } from './events.ts';
 import { Keepalive, type KeepaliveConfig } from './keepalive.ts';
 import type { Limits } from './limits.ts';
 import { Mux } from './mux.ts';
 import { type Quirks, quirksOf } from './quirks.ts';
 import type { RekeyLimits } from './rekey.ts';
+import { type ClientSide, type ServerSide, sideOf } from './side.ts';
 import { Transport } from './transport.ts';
 
-export interface ConnectionConfig {
-  readonly role: Role;
+export type ConnectionConfig = CommonConfig & (ClientSide | ServerSide);
+
+/** What both roles are told. */
+export interface CommonConfig {
   readonly crypto: CryptoProvider;
   readonly random: RandomSource;
   readonly algorithms: AlgorithmLists;
@@ -30,8 +32,6 @@ export interface ConnectionConfig {
   readonly software: string;
   readonly rekey: RekeyLimits;
   readonly limits: Limits;
-  /** Whom a client logs in as. */
-  readonly username: string;
   readonly keepalive: KeepaliveConfig;
   /** Receive window of every channel, in bytes. */
   readonly window: number;
@@ -49,7 +49,7 @@ interface OpenQuestion {
 export class Connection {
   readonly #config: ConnectionConfig;
   readonly #transport: Transport;
-  readonly #auth: ClientAuth;
+  readonly #auth: Auth;
   readonly #mux: Mux;
   readonly #keepalive: Keepalive;
   readonly #questions = new Map<number, OpenQuestion>();
@@ -68,19 +68,20 @@ export class Connection {
       ask: (question: Question, hold: boolean, answered: (value: never) => void) => this.#ask(question, hold, answered),
       settle: <T>(value: MaybePromise<T>, then: (value: T) => void) => this.#settle(value, then),
     };
-    this.#auth = new ClientAuth(config.username, config.limits, context);
+    const { auth, ...side } = sideOf(config, context);
+    this.#auth = auth;
     this.#mux = new Mux(config, context);
     this.#keepalive = new Keepalive(config.keepalive);
     this.#transport = new Transport(
-      { ...config, extensions: new Map() },
+      { ...config, ...side },
       {
         ...context,
-        phase: () => this.#auth.phase,
+        phase: () => auth.phase,
         payload: (payload) => this.#payload(payload),
-        extInfo: (extensions) => this.#auth.serverSigAlgs(serverSigAlgs(extensions, this.quirks)),
-        ready: () => this.#auth.start(this.#transport.kex.sessionId as Uint8Array),
+        extInfo: (extensions) => auth.extInfo(extensions, this.quirks),
+        ready: () => auth.start(this.#transport.kex.sessionId as Uint8Array),
         unimplemented: (number) => {
-          this.#auth.unimplemented(number);
+          auth.unimplemented(number);
           this.#mux.unimplemented(number);
         },
         bulk: () => this.#mux.bulk(),
@@ -264,6 +265,11 @@ export class Connection {
   /** CLOSE: at once, or, if `endChannel` came before and nothing is to be abandoned, after what is queued. */
   closeChannel(channel: number, abandon = false): void {
     this.#command(() => this.#mux.close(channel, abandon), undefined);
+  }
+
+  /** EOF, a last request (how a program ended) and CLOSE, after what is queued, however long that takes to leave. */
+  finishChannel(channel: number, request: string, body: Uint8Array): void {
+    this.#command(() => this.#mux.finish(channel, request, body), undefined);
   }
 
   /** Gives back `count` bytes that `channel-data` delivered. */

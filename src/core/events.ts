@@ -5,6 +5,7 @@
 
 import type { MaybePromise } from '../crypto/provider.ts';
 import type { SshError } from '../errors.ts';
+import type { PublicKey } from '../keys/public_key.ts';
 import type { Signer } from '../keys/signature.ts';
 
 export type Role = 'client' | 'server';
@@ -37,6 +38,33 @@ export type AuthAttempt =
   | { readonly method: 'publickey'; readonly signer: Signer }
   | { readonly method: 'keyboard-interactive' };
 
+/** One attempt of a client to log in, as its server sees it. Nothing is known about the user but the name. */
+export type LoginAttempt =
+  | { readonly method: 'none' }
+  /** `newPassword`: the client wants the password changed to this (RFC 4252 §8). */
+  | { readonly method: 'password'; readonly password: string; readonly newPassword?: string }
+  /** The client has proved that it holds this key. */
+  | { readonly method: 'publickey'; readonly algorithm: string; readonly publicKey: PublicKey }
+  /** `submethods`: what the client would like, as a rule nothing (RFC 4256 §3.1). */
+  | { readonly method: 'keyboard-interactive'; readonly submethods: string };
+
+/** What a server says to an attempt. */
+export type LoginVerdict =
+  /** Logged in. */
+  | { readonly verdict: 'accept' }
+  /** Right, but one of these methods has to succeed as well (RFC 4252 §5.1). */
+  | { readonly verdict: 'partial'; readonly methods: readonly string[] }
+  | { readonly verdict: 'refuse' }
+  /** Another round of questions; only to keyboard-interactive. */
+  | {
+      readonly verdict: 'prompt';
+      readonly title: string;
+      readonly instruction: string;
+      readonly prompts: readonly Prompt[];
+    }
+  /** The password is right and has to be changed; only to `password`. */
+  | { readonly verdict: 'change-password'; readonly prompt: string };
+
 /** What the core cannot know by itself. The comment says what `answer` takes. */
 export type Question =
   /** The provider or a signer is at work. Answer: what the promise gives. */
@@ -63,7 +91,21 @@ export type Question =
       readonly prompts: readonly Prompt[];
     }
   /** The server wants another password (RFC 4252 §8). Answer: the new password, a `string`. */
-  | { readonly kind: 'new-password'; readonly prompt: string };
+  | { readonly kind: 'new-password'; readonly prompt: string }
+  /**
+   * Would this key do? Nothing is proved yet, and the client learns only yes or no (RFC 4252 §7): the answer must not be
+   * kept as if somebody had logged in. Answer: a `boolean`.
+   */
+  | { readonly kind: 'key-query'; readonly username: string; readonly algorithm: string; readonly publicKey: PublicKey }
+  /** May this user in? `succeeded`: the methods that this user has already got right. Answer: a `LoginVerdict`. */
+  | {
+      readonly kind: 'login';
+      readonly username: string;
+      readonly attempt: LoginAttempt;
+      readonly succeeded: readonly string[];
+    }
+  /** What the client answered to the prompts of the last verdict, one each. Answer: a `LoginVerdict`. */
+  | { readonly kind: 'responses'; readonly responses: readonly string[] };
 
 export type Event =
   /** The peer's identification, without CR LF, and the lines before it, sanitised. */
@@ -75,7 +117,7 @@ export type Event =
   /** A DEBUG message (RFC 4253 §11.3), sanitised. */
   | { readonly type: 'debug'; readonly text: string; readonly alwaysDisplay: boolean }
   /** Logged in; `methods` are those that succeeded, in order. */
-  | { readonly type: 'authenticated'; readonly methods: readonly string[] }
+  | { readonly type: 'authenticated'; readonly username: string; readonly methods: readonly string[] }
   | { readonly type: 'question'; readonly id: number; readonly question: Question }
   /** The peer confirmed a channel of ours. */
   | { readonly type: 'channel-opened'; readonly channel: number }

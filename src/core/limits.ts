@@ -20,14 +20,18 @@ export interface Limits {
   readonly channels: number;
   /** Prompts in one keyboard-interactive round; OpenSSH takes 100. */
   readonly prompts: number;
-  /** Rounds and attempts of authentication before we stop: no server needs as many. */
+  /** Rounds and attempts of authentication before we stop: no server, and no client, needs as many. */
   readonly authRounds: number;
+  /** Refused attempts to log in that a server takes; OpenSSH's MaxAuthTries. Queries of keys are not attempts. */
+  readonly authFailures: number;
   /** From the start to the peer's identification. */
   readonly identificationTime: number;
   /** From our KEXINIT or the peer's to its NEWKEYS. */
   readonly keyExchangeTime: number;
   /** From an authentication message of ours to its answer; a person who is asked is not timed. */
   readonly authTime: number;
+  /** From the start to the end of the login, as a server allows it; OpenSSH's LoginGraceTime. */
+  readonly loginTime: number;
   /** From our CLOSE of a channel to the peer's (some devices never send it). */
   readonly channelCloseTime: number;
 }
@@ -43,8 +47,10 @@ export const defaultLimits: Limits = {
   channels: 1024,
   prompts: 100,
   authRounds: 64,
+  authFailures: 6,
   identificationTime: 30_000,
   keyExchangeTime: 60_000,
   authTime: 120_000,
+  loginTime: 120_000,
   channelCloseTime: 10_000,
 };

@@ -102,6 +102,22 @@ export class Mux {
     }
   }
 
+  /** Sends EOF, a last request, and CLOSE, after what is queued, however long the peer takes for that. */
+  finish(id: number, request: string, body: Uint8Array): void {
+    const channel = this.#channels.get(id);
+    if (channel?.state.at !== 'open') return;
+    const { state } = channel;
+    if (state.sending !== 'open' && state.sending !== 'ending') return;
+    channel.lastRequest = encode(connection.channelRequest, {
+      recipient: state.remote,
+      request,
+      wantReply: false,
+      body,
+    });
+    state.sending = 'closing';
+    this.#finishSending(channel, state);
+  }
+
   /** Gives back received bytes; credit goes to the peer in sensible steps. */
   consumed(id: number, count: number): void {
     const channel = this.#channels.get(id);
@@ -356,6 +372,7 @@ export class Mux {
     const close = state.sending === 'closing';
     state.sending = 'ended';
     this.#context.send(encode(connection.channelEof, { recipient: state.remote }));
+    if (channel.lastRequest !== undefined) this.#context.send(channel.lastRequest);
     if (close) this.#sendClose(channel, state);
   }
 

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { concat } from '../../src/bytes/bytes.ts';
 import { chooseAlgorithms } from '../../src/core/algorithms/lists.ts';
-import type { ConnectionConfig } from '../../src/core/connection.ts';
+
 import { defaultRekeyLimits, type RekeyLimits } from '../../src/core/rekey.ts';
-import { CoreClient, clientConfig } from '../support/core_client.ts';
+import { type ClientConfig, CoreClient, clientConfig } from '../support/core_client.ts';
 import { type Chunking, cut, drawBelow } from '../support/feed.ts';
 import { scenario } from '../support/link.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
@@ -18,7 +18,7 @@ interface Pair {
   pump(): void;
 }
 
-function pair(chunking: Chunking, rekey: Partial<RekeyLimits>, changes: Partial<ConnectionConfig> = {}): Pair {
+function pair(chunking: Chunking, rekey: Partial<RekeyLimits>, changes: Partial<ClientConfig> = {}): Pair {
   const random = seededRandom('both roles');
   const limits = { ...defaultRekeyLimits, ...rekey };
   const client = new CoreClient(clientConfig({ rekey: limits, ...changes }));

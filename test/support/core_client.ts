@@ -6,10 +6,11 @@
 
 import assert from 'node:assert/strict';
 import { chooseAlgorithms } from '../../src/core/algorithms/lists.ts';
-import { Connection, type ConnectionConfig } from '../../src/core/connection.ts';
+import { type CommonConfig, Connection, type ConnectionConfig } from '../../src/core/connection.ts';
 import type { AuthAttempt, Event, Prompt, Question } from '../../src/core/events.ts';
 import { defaultLimits } from '../../src/core/limits.ts';
 import { defaultRekeyLimits } from '../../src/core/rekey.ts';
+import type { ClientSide } from '../../src/core/side.ts';
 import { SshError } from '../../src/errors.ts';
 import { memoCrypto } from './memo_crypto.ts';
 import { replayedRandom } from './replayed_random.ts';
@@ -37,8 +38,10 @@ export interface ChannelLog {
 
 export type EventOf<T extends Event['type']> = Extract<Event, { type: T }>;
 
+export type ClientConfig = CommonConfig & ClientSide;
+
 /** A core client with the defaults of the product, except that randomness is seeded and crypto remembers. */
-export function clientConfig(changes: Partial<ConnectionConfig> = {}): ConnectionConfig {
+export function clientConfig(changes: Partial<ClientConfig> = {}): ClientConfig {
   const crypto = changes.crypto ?? memoCrypto;
   return {
     role: 'client',

@@ -2,16 +2,16 @@
 
 import { test } from 'node:test';
 import { concat } from '../../src/bytes/bytes.ts';
-import type { ConnectionConfig } from '../../src/core/connection.ts';
+
 import type { RandomSource } from '../../src/crypto/provider.ts';
 import type { SshError } from '../../src/errors.ts';
-import { type ClientScript, CoreClient, clientConfig } from './core_client.ts';
+import { type ClientConfig, type ClientScript, CoreClient, clientConfig } from './core_client.ts';
 import { type Chunking, chunkings, cut, drawBelow } from './feed.ts';
 import { replayedRandom } from './replayed_random.ts';
 import { type PeerOptions, ScriptedPeer } from './scripted_peer.ts';
 
 export interface LinkOptions {
-  readonly client?: Partial<ConnectionConfig>;
+  readonly client?: Partial<ClientConfig>;
   readonly script?: ClientScript;
   readonly peer?: Partial<PeerOptions>;
 }

@@ -15,8 +15,11 @@ import { messageName } from '../../wire/table.ts';
 import { transport } from '../../wire/transport.ts';
 import { keyboardAuth, passwordAuth, requestBody, signedRequest, userauth } from '../../wire/userauth.ts';
 import type { AuthAttempt, Context, Prompt } from '../events.ts';
+import { serverSigAlgs } from '../ext_info.ts';
 import type { Limits } from '../limits.ts';
+import type { Quirks } from '../quirks.ts';
 import { Timer } from '../timer.ts';
+import type { Auth } from './auth.ts';
 
 const INFO_RESPONSE = keyboardAuth.infoResponse.number;
 
@@ -30,7 +33,7 @@ type State =
   | { readonly at: 'waiting'; readonly attempt: AuthAttempt }
   | { readonly at: 'done' };
 
-export class ClientAuth {
+export class ClientAuth implements Auth {
   readonly #username: string;
   readonly #limits: Limits;
   readonly #context: Context;
@@ -48,13 +51,11 @@ export class ClientAuth {
     this.#timer = new Timer(limits.authTime);
   }
 
-  /** For the phase table. */
   get phase(): 'service' | 'auth' | 'open' {
     if (this.#state.at === 'done') return 'open';
     return this.#state.at === 'idle' || this.#state.at === 'service' ? 'service' : 'auth';
   }
 
-  /** When `tick` has to be called. */
   dueAt(now: number): number {
     return this.#timer.dueAt(now) ?? Number.POSITIVE_INFINITY;
   }
@@ -76,12 +77,11 @@ export class ClientAuth {
     this.#send(encode(transport.serviceRequest, { service: SERVICE_USERAUTH }));
   }
 
-  /** What the server's EXT_INFO says about signatures; the latest counts. */
-  serverSigAlgs(names: readonly string[] | undefined): void {
-    this.#serverSigAlgs = names;
+  /** What the server says about signatures; the latest counts. */
+  extInfo(extensions: ReadonlyMap<string, Uint8Array>, quirks: Quirks): void {
+    this.#serverSigAlgs = serverSigAlgs(extensions, quirks);
   }
 
-  /** The peer does not know a message of ours. */
   unimplemented(number: number): void {
     if (this.#state.at !== 'service' && this.#state.at !== 'waiting') return;
     // it may also be about a message that has nothing to do with authentication
@@ -128,7 +128,7 @@ export class ClientAuth {
       decode(userauth.success, payload);
       this.#succeeded.push(attempt.method);
       this.#state = { at: 'done' };
-      this.#context.emit({ type: 'authenticated', methods: this.#succeeded });
+      this.#context.emit({ type: 'authenticated', username: this.#username, methods: this.#succeeded });
     } else if (number === 60 && attempt.method === 'keyboard-interactive') {
       this.#prompted(attempt, payload);
     } else if (number === 60 && attempt.method === 'password') {

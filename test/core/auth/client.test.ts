@@ -4,6 +4,7 @@ import { concat } from '../../../src/bytes/bytes.ts';
 import { fromHex, hex, utf8 } from '../../../src/bytes/text.ts';
 import { signatureAlgorithmFor } from '../../../src/core/auth/client.ts';
 import type { AuthAttempt } from '../../../src/core/events.ts';
+import { quirksOf } from '../../../src/core/quirks.ts';
 import type { Signer } from '../../../src/keys/signature.ts';
 import { thrown } from '../tools.ts';
 import {
@@ -31,6 +32,10 @@ function signerOf(algorithms: readonly string[], signed: string[] = []): Signer 
       return utf8(`signed with ${algorithm}`);
     },
   };
+}
+
+function announcing(names: string): Map<string, Uint8Array> {
+  return new Map([['server-sig-algs', utf8(names)]]);
 }
 
 describe('ClientAuth, starting,', () => {
@@ -105,7 +110,7 @@ describe('ClientAuth, attempting,', () => {
     const desk = deciding();
     desk.attempt(password);
     desk.receive(SUCCESS);
-    assert.deepEqual(desk.events, [{ type: 'authenticated', methods: ['password'] }]);
+    assert.deepEqual(desk.events, [{ type: 'authenticated', username: 'ada', methods: ['password'] }]);
     assert.deepEqual([desk.auth.phase, desk.asked.length], ['open', 0]);
   });
 
@@ -143,7 +148,7 @@ describe('ClientAuth, attempting,', () => {
     desk.receive(failure('password', false));
     desk.attempt(password);
     desk.receive(SUCCESS);
-    assert.deepEqual(desk.events, [{ type: 'authenticated', methods: ['publickey', 'password'] }]);
+    assert.deepEqual(desk.events, [{ type: 'authenticated', username: 'ada', methods: ['publickey', 'password'] }]);
   });
 
   it('shows a banner at any time, its lines kept, its controls not', () => {
@@ -205,7 +210,7 @@ describe('ClientAuth, choosing a signature algorithm,', () => {
 
   it('signs with it', () => {
     const desk = deciding();
-    desk.auth.serverSigAlgs(['rsa-sha2-256']);
+    desk.auth.extInfo(announcing('rsa-sha2-256'), quirksOf(''));
     const [sent = ''] = desk.attempt({ method: 'publickey', signer: rsa });
     assert.ok(sent.endsWith(string('signed with rsa-sha2-256')));
   });
@@ -213,7 +218,7 @@ describe('ClientAuth, choosing a signature algorithm,', () => {
   it('skips a key that the server would refuse, without a word to it', () => {
     const desk = deciding();
     desk.attempt(none);
-    desk.auth.serverSigAlgs(['ssh-ed25519']);
+    desk.auth.extInfo(announcing('ssh-ed25519'), quirksOf(''));
     desk.receive(failure('publickey', false));
     const attempt: AuthAttempt = { method: 'publickey', signer: rsa };
     assert.deepEqual(desk.attempt(attempt), []);
@@ -228,8 +233,8 @@ describe('ClientAuth, choosing a signature algorithm,', () => {
 
   it('goes by the latest EXT_INFO (RFC 8308 §2.4)', () => {
     const desk = deciding();
-    desk.auth.serverSigAlgs(['rsa-sha2-256']);
-    desk.auth.serverSigAlgs(undefined);
+    desk.auth.extInfo(announcing('rsa-sha2-256'), quirksOf(''));
+    desk.auth.extInfo(new Map(), quirksOf(''));
     const [sent = ''] = desk.attempt({ method: 'publickey', signer: rsa });
     assert.ok(sent.endsWith(string('signed with rsa-sha2-512')));
   });
@@ -258,7 +263,7 @@ describe('ClientAuth, without end,', () => {
 
   it('stops a driver that offers a refused key for ever', () => {
     const desk = deciding();
-    desk.auth.serverSigAlgs([]);
+    desk.auth.extInfo(announcing(''), quirksOf(''));
     thrown('limit', () => {
       for (let round = 0; round < 100; round++) desk.attempt({ method: 'publickey', signer: signerOf(['a']) });
     });

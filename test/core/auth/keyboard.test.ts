@@ -22,7 +22,7 @@ describe('ClientAuth, with keyboard-interactive,', () => {
     desk.receive(info('', ''));
     assert.deepEqual([desk.takeSent(), desk.asked.length], [['3d00000000'], 0]);
     desk.receive(SUCCESS);
-    assert.deepEqual(desk.events, [{ type: 'authenticated', methods: ['keyboard-interactive'] }]);
+    assert.deepEqual(desk.events, [{ type: 'authenticated', username: 'ada', methods: ['keyboard-interactive'] }]);
   });
 
   it('asks what the server asks, sanitised, and sends the answers in order', () => {
@@ -95,6 +95,6 @@ describe('ClientAuth, when the password has expired,', () => {
     desk.answer('n\u00e9w');
     assert.deepEqual(desk.takeSent(), [`${request('password')}01${string('gr\u00fcn')}${string('n\u00e9w')}`]);
     desk.receive(SUCCESS);
-    assert.deepEqual(desk.events, [{ type: 'authenticated', methods: ['password'] }]);
+    assert.deepEqual(desk.events, [{ type: 'authenticated', username: 'ada', methods: ['password'] }]);
   });
 });

@@ -1,0 +1,328 @@
+/**
+ * Authentication on the server's side: RFC 4252, RFC 4256. Decides what is a proper attempt, verifies signatures, counts, and
+ * asks the driver about everything else; while it does, input is held. Does not know users.
+ */
+
+import { copy } from '../../bytes/bytes.ts';
+import { Reader } from '../../bytes/reader.ts';
+import { decodeFields, encodeFields } from '../../bytes/schema.ts';
+import { printable } from '../../bytes/text.ts';
+import { Writer } from '../../bytes/writer.ts';
+import type { CryptoProvider } from '../../crypto/provider.ts';
+import { protocolError, SshError } from '../../errors.ts';
+import { type PublicKey, parsePublicKey } from '../../keys/public_key.ts';
+import { signatureAlgorithms, verifySignature } from '../../keys/signature.ts';
+import { decode, encode } from '../../wire/message.ts';
+import { DisconnectReason, SERVICE_CONNECTION, SERVICE_USERAUTH } from '../../wire/numbers.ts';
+import { messageName } from '../../wire/table.ts';
+import { transport } from '../../wire/transport.ts';
+import {
+  keyboardAuth,
+  passwordAuth,
+  publicKeyAuth,
+  requestBody,
+  signedRequest,
+  userauth,
+} from '../../wire/userauth.ts';
+import type { Context, LoginAttempt, LoginVerdict } from '../events.ts';
+import type { Limits } from '../limits.ts';
+import { Timer } from '../timer.ts';
+import type { Auth } from './auth.ts';
+
+export interface ServerAuthConfig {
+  readonly crypto: CryptoProvider;
+  readonly limits: Limits;
+  /** Methods that a user may try, as FAILURE names them. */
+  readonly methods: readonly string[];
+  /** Signature algorithms that users may sign with. */
+  readonly signatures: readonly string[];
+  /** Text to show before the login (RFC 4252 §5.4); '' is none. */
+  readonly banner: string;
+}
+
+/** Who tries what. */
+interface Request {
+  readonly username: string;
+  readonly method: string;
+}
+
+type State =
+  | { readonly at: 'idle' }
+  /** SERVICE_REQUEST is awaited. */
+  | { readonly at: 'service' }
+  /** A request is awaited. */
+  | { readonly at: 'listening' }
+  /** The driver decides about this request; input is held. */
+  | { readonly at: 'deciding'; readonly request: Request }
+  /** INFO_RESPONSE with so many answers is awaited; another request abandons it. */
+  | { readonly at: 'prompting'; readonly request: Request; readonly count: number }
+  | { readonly at: 'done' };
+
+export class ServerAuth implements Auth {
+  readonly #config: ServerAuthConfig;
+  readonly #context: Context;
+  readonly #timer: Timer;
+  #state: State = { at: 'idle' };
+  #sessionId: Uint8Array = new Uint8Array(0);
+  /** Of whom `succeeded` speaks, and what may come next. */
+  #username = '';
+  #succeeded: string[] = [];
+  #methods: readonly string[];
+  #greeted = false;
+  #rounds = 0;
+  #failures = 0;
+
+  constructor(config: ServerAuthConfig, context: Context) {
+    this.#config = config;
+    this.#context = context;
+    this.#methods = config.methods;
+    this.#timer = new Timer(config.limits.loginTime);
+    this.#timer.start();
+  }
+
+  get phase(): 'service' | 'auth' | 'open' {
+    if (this.#state.at === 'done') return 'open';
+    return this.#state.at === 'idle' || this.#state.at === 'service' ? 'service' : 'auth';
+  }
+
+  dueAt(now: number): number {
+    return this.#timer.dueAt(now) ?? Number.POSITIVE_INFINITY;
+  }
+
+  tick(now: number): void {
+    if (!this.#timer.expired(now)) return;
+    throw new SshError('timeout', `Nobody logged in within ${this.#config.limits.loginTime} ms`, {
+      fault: 'peer',
+      phase: 'authentication',
+      disconnect: DisconnectReason.byApplication,
+    });
+  }
+
+  start(sessionId: Uint8Array): void {
+    this.#sessionId = sessionId;
+    this.#state = { at: 'service' };
+  }
+
+  /** No extension of a client concerns its login. */
+  extInfo(): void {}
+
+  /** A client that does not know a question of ours will not answer it: the time for the login ends the wait. */
+  unimplemented(): void {}
+
+  receive(payload: Uint8Array): void {
+    const number = payload[0] as number;
+    switch (number) {
+      case transport.serviceRequest.number:
+        this.#service(decode(transport.serviceRequest, payload).service);
+        return;
+      case userauth.request.number:
+        this.#request(payload);
+        return;
+      case keyboardAuth.infoResponse.number:
+        this.#responses(payload);
+        return;
+      default:
+        throw protocolError(`${messageName(number)} is nothing that a client may send to log in`, {
+          phase: 'authentication',
+        });
+    }
+  }
+
+  #service(service: string): void {
+    if (this.#state.at !== 'service' || service !== SERVICE_USERAUTH) throw unavailable(service);
+    this.#state = { at: 'listening' };
+    this.#context.send(encode(transport.serviceAccept, { service }));
+  }
+
+  #request(payload: Uint8Array): void {
+    const { user: username, service, method, rest } = decode(userauth.request, payload);
+    if (service !== SERVICE_CONNECTION) throw unavailable(service);
+    this.#countRound();
+    this.#greet();
+    // RFC 4252 §5: what was got right counts for one user only
+    if (username !== this.#username) this.#startOver(username);
+    const request = { username, method };
+    this.#state = { at: 'deciding', request };
+    if (method === 'none') this.#ask(request, { method });
+    else if (!this.#methods.includes(method)) this.#fail();
+    else if (method === 'publickey') this.#publicKey(request, rest);
+    else if (method === 'password') this.#ask(request, passwordAttempt(rest));
+    else if (method === 'keyboard-interactive') {
+      const { submethods } = decodeFields(requestBody.keyboardInteractive, rest, method);
+      this.#ask(request, { method, submethods: printable(submethods) });
+    } else this.#fail();
+  }
+
+  #startOver(username: string): void {
+    this.#username = username;
+    this.#succeeded = [];
+    this.#methods = this.#config.methods;
+  }
+
+  #greet(): void {
+    if (this.#greeted) return;
+    this.#greeted = true;
+    const { banner } = this.#config;
+    if (banner !== '') this.#context.send(encode(userauth.banner, { message: banner, language: '' }));
+  }
+
+  /** RFC 4252 §7: with a signature an attempt, without one a query. */
+  #publicKey(request: Request, rest: Uint8Array): void {
+    const signed = new Reader(rest).bool();
+    const body = signed
+      ? decodeFields(requestBody.publicKeySigned, rest, 'publickey')
+      : { ...decodeFields(requestBody.publicKeyQuery, rest, 'publickey'), signature: undefined };
+    const { algorithm, signature } = body;
+    const blob = copy(body.publicKey);
+    const publicKey = this.#keyFor(algorithm, blob);
+    if (publicKey === undefined) {
+      if (signed) this.#refused();
+      else this.#fail();
+    } else if (signature === undefined) {
+      const { username } = request;
+      this.#context.ask({ kind: 'key-query', username, algorithm, publicKey }, true, (acceptable: boolean) => {
+        if (!acceptable) this.#fail();
+        else this.#listen(encode(publicKeyAuth.ok, { algorithm, publicKey: blob }));
+      });
+    } else {
+      const message = encodeFields(signedRequest, {
+        sessionId: this.#sessionId,
+        number: userauth.request.number,
+        user: request.username,
+        service: SERVICE_CONNECTION,
+        method: 'publickey',
+        signed: true,
+        algorithm,
+        publicKey: blob,
+      });
+      // first the signature, then the question: nobody is asked about a key that was only shown
+      this.#context.settle(verifySignature(this.#config.crypto, algorithm, publicKey, message, signature), (valid) => {
+        if (valid) this.#ask(request, { method: 'publickey', algorithm, publicKey });
+        else this.#refused();
+      });
+    }
+  }
+
+  /** The key, if it is sound and may sign with `algorithm`. */
+  #keyFor(algorithm: string, blob: Uint8Array): PublicKey | undefined {
+    if (!this.#config.signatures.includes(algorithm)) return undefined;
+    try {
+      const key = parsePublicKey(blob, this.#config.crypto);
+      return signatureAlgorithms.get(algorithm)?.keyType === key.type ? key : undefined;
+    } catch {
+      return undefined; // a damaged key is a key that does not fit
+    }
+  }
+
+  #responses(payload: Uint8Array): void {
+    const state = this.#state;
+    if (state.at !== 'prompting') {
+      throw protocolError('SSH_MSG_USERAUTH_INFO_RESPONSE without a question', { phase: 'authentication' });
+    }
+    this.#countRound();
+    const { count, responses: body } = decode(keyboardAuth.infoResponse, payload);
+    if (count !== state.count) {
+      throw protocolError(`${state.count} prompts were answered with ${count} responses`, { phase: 'authentication' });
+    }
+    const reader = new Reader(body);
+    const responses: string[] = [];
+    for (let i = 0; i < count; i++) responses.push(reader.text());
+    reader.expectEnd(keyboardAuth.infoResponse.name);
+    this.#state = { at: 'deciding', request: state.request };
+    this.#context.ask({ kind: 'responses', responses }, true, (verdict: LoginVerdict) =>
+      this.#conclude(state.request, verdict),
+    );
+  }
+
+  #ask(request: Request, attempt: LoginAttempt): void {
+    const question = { kind: 'login', username: request.username, attempt, succeeded: [...this.#succeeded] } as const;
+    this.#context.ask(question, true, (verdict: LoginVerdict) => this.#conclude(request, verdict));
+  }
+
+  #conclude(request: Request, verdict: LoginVerdict): void {
+    switch (verdict.verdict) {
+      case 'accept':
+        this.#succeeded.push(request.method);
+        this.#timer.stop();
+        this.#state = { at: 'done' };
+        this.#context.send(encode(userauth.success, {}));
+        this.#context.emit({ type: 'authenticated', username: request.username, methods: this.#succeeded });
+        return;
+      case 'partial':
+        this.#succeeded.push(request.method);
+        this.#methods = verdict.methods;
+        this.#fail(true);
+        return;
+      case 'refuse':
+        if (request.method === 'none') this.#fail();
+        else this.#refused();
+        return;
+      case 'prompt':
+        this.#prompt(request, verdict);
+        return;
+      case 'change-password':
+        if (request.method !== 'password') throw misuse(verdict.verdict, request);
+        this.#listen(encode(passwordAuth.changeRequest, { prompt: verdict.prompt, language: '' }));
+    }
+  }
+
+  #prompt(request: Request, round: Extract<LoginVerdict, { verdict: 'prompt' }>): void {
+    if (request.method !== 'keyboard-interactive') throw misuse(round.verdict, request);
+    const { title, instruction, prompts } = round;
+    const writer = new Writer();
+    for (const { text, echo } of prompts) writer.string(text).bool(echo);
+    this.#state = { at: 'prompting', request, count: prompts.length };
+    const body = { title, instruction, language: '', count: prompts.length, prompts: writer.finish() };
+    this.#context.send(encode(keyboardAuth.infoRequest, body));
+  }
+
+  /** An attempt that was wrong. */
+  #refused(): void {
+    this.#failures++;
+    if (this.#failures >= this.#config.limits.authFailures) throw tooMany(`${this.#failures} attempts were refused`);
+    this.#fail();
+  }
+
+  #fail(partialSuccess = false): void {
+    this.#listen(encode(userauth.failure, { methods: this.#methods, partialSuccess }));
+  }
+
+  #listen(payload: Uint8Array): void {
+    this.#state = { at: 'listening' };
+    this.#context.send(payload);
+  }
+
+  #countRound(): void {
+    this.#rounds++;
+    const { authRounds } = this.#config.limits;
+    if (this.#rounds > authRounds) throw tooMany(`the login did not end within ${authRounds} rounds`);
+  }
+}
+
+function passwordAttempt(rest: Uint8Array): LoginAttempt {
+  if (!new Reader(rest).bool()) {
+    const { password } = decodeFields(requestBody.password, rest, 'password');
+    return { method: 'password', password };
+  }
+  const { oldPassword: password, newPassword } = decodeFields(requestBody.passwordChange, rest, 'password');
+  return { method: 'password', password, newPassword };
+}
+
+function unavailable(service: string): SshError {
+  return protocolError(`The client wants the service "${printable(service, 64)}", which is not to be had now`, {
+    phase: 'authentication',
+    disconnect: DisconnectReason.serviceNotAvailable,
+  });
+}
+
+function tooMany(what: string): SshError {
+  return new SshError('auth-failed', `Too many authentication failures: ${what}`, {
+    fault: 'peer',
+    phase: 'authentication',
+    disconnect: DisconnectReason.noMoreAuthMethodsAvailable,
+  });
+}
+
+function misuse(verdict: string, request: Request): SshError {
+  return new SshError('bad-argument', `The verdict "${verdict}" does not fit the method ${request.method}`);
+}
