@@ -330,13 +330,43 @@ describe('the end of a session', () => {
     await client.close();
   });
 
-  it('the server leaving is channel-closed', async () => {
-    const server = new ScriptedSftp({ request: (name) => (name === 'STAT' ? 'silence' : 'honest') });
-    const client = await SftpClient.open(server);
-    const pending = failed(client.stat('/'));
-    server.hangUp();
-    assert.equal((await pending).code, 'channel-closed');
-    await client.close();
+  /** A server that leaves after `length` bytes of its reply to the first request of `name`; LSTAT it never answers. */
+  function leaving(name: string, whole: (id: number) => Uint8Array, length: number): ScriptedSftp {
+    let left = false;
+    const server: ScriptedSftp = new ScriptedSftp({
+      request: (what, id) => {
+        if (what === 'LSTAT') return 'silence';
+        if (what !== name) return 'honest';
+        left = true;
+        return [whole(id).subarray(0, length)];
+      },
+      order: () => {
+        if (left) queueMicrotask(() => server.hangUp()); // behind the bytes
+        return 0;
+      },
+    });
+    return server;
+  }
+
+  it('the server leaving is channel-closed, at whatever byte of a reply', async () => {
+    const file = patterned(40);
+    const attrs = (id: number): Uint8Array => reply.attrs(id, { size: 40, permissions: 0o100644 });
+    const data = (id: number): Uint8Array => reply.data(id, file);
+    for (let length = 0; length < attrs(0).length; length++) {
+      const client = await SftpClient.open(leaving('STAT', attrs, length).add('/f', file));
+      const [lstat, stat] = await Promise.all([failed(client.lstat('/f')), failed(client.stat('/f'))]);
+      assert.equal(stat.code, 'channel-closed', `${length} bytes of ATTRS: ${stat}`);
+      assert.deepEqual([stat === client.cause, lstat === client.cause], [true, true]);
+      await client.close();
+    }
+    for (let length = 0; length < data(0).length; length++) {
+      const client = await SftpClient.open(leaving('READ', data, length).add('/f', file));
+      const [lstat, read] = await Promise.all([failed(client.lstat('/f')), failed(client.readFile('/f'))]);
+      assert.equal(read.code, 'channel-closed', `${length} bytes of DATA: ${read}`);
+      assert.deepEqual([read.cause === client.cause, lstat === client.cause], [true, true]);
+      assert.equal(read.transferred, Math.max(0, length - 13), 'what came of the file');
+      await client.close();
+    }
   });
 
   /** What a session does at once in the next test. */

@@ -1,14 +1,14 @@
 /**
  * Cuts a byte stream into SFTP packets (draft-ietf-secsh-filexfer-02 §3), fed with chunks of any size. The payload of a
- * DATA is handed on in views as it arrives and is never gathered; every other packet is handed on whole. Knows no
- * requests.
+ * DATA is handed on in views as it arrives, that of a WRITE in views once all of it is here; neither is ever gathered. Every
+ * other packet is handed on whole. Knows no requests.
  */
 
 import { uint32At } from '../../bytes/bytes.ts';
 import { ChunkQueue } from '../../bytes/chunks.ts';
 import { latin1, printable } from '../../bytes/text.ts';
 import { protocolError, SshError } from '../../errors.ts';
-import { DATA_HEADER, dataLength, packetName, packets } from './packets.ts';
+import { DATA_HEADER, dataLength, packetName, packets, WRITE_HEADER } from './packets.ts';
 
 /**
  * Longest packet taken from a peer, without its length field. OpenSSH sends and takes 256 KiB; the slack is for servers
@@ -19,6 +19,9 @@ export const MAX_PACKET: number = 256 * 1024 + 1024;
 /** Text of a start-up file that is quoted in an error. */
 const QUOTED_TEXT = 200;
 
+/** Longest handle of the draft (§6.3). */
+const LONGEST_HANDLE = 256;
+
 /** Where a framer delivers. */
 export interface FramerSink {
   /** A packet, from its type byte on; it may be a view of a chunk. */
@@ -28,6 +31,13 @@ export interface FramerSink {
   /** A piece of the payload, as a view of a chunk. */
   data?(bytes: Uint8Array): void;
   dataEnd?(): void;
+  /**
+   * A well-formed WRITE: from its type byte up to its payload, whose length the last uint32 says, and the payload in views of
+   * chunks. One whose lengths disagree comes through `packet`.
+   */
+  write?(header: Uint8Array, payload: readonly Uint8Array[]): void;
+  /** Whether to hand on nothing more for now: asked before each packet, `resume` goes on. */
+  holds?(): boolean;
 }
 
 export interface FramerOptions {
@@ -38,7 +48,12 @@ export interface FramerOptions {
    * shell. Default: false.
    */
   readonly expectGreeting?: boolean;
+  /** Who sends, for errors. Default: `server`. */
+  readonly peer?: Peer;
 }
+
+/** The side that a framer hears. */
+type Peer = 'server' | 'client';
 
 export class Framer {
   readonly #sink: FramerSink;
@@ -49,17 +64,24 @@ export class Framer {
   /** Payload of a DATA still to come; -1 outside one. */
   #dataLeft = -1;
   #greeted: boolean;
+  readonly #peer: Peer;
 
   constructor(sink: FramerSink, options: FramerOptions = {}) {
     this.#sink = sink;
     this.#maxPacket = options.maxPacket ?? MAX_PACKET;
     this.#greeted = !(options.expectGreeting ?? false);
+    this.#peer = options.peer ?? 'server';
   }
 
   /** Takes the next bytes of the stream. Throws `protocol`, `decode` or `sftp-unavailable`; the stream is lost then. */
   push(chunk: Uint8Array): void {
     this.#queue.push(chunk);
-    while (this.#dataLeft >= 0 ? this.#payload() : this.#packet());
+    this.resume();
+  }
+
+  /** Goes on after the sink held; throws as `push`. */
+  resume(): void {
+    while (this.#dataLeft >= 0 ? this.#payload() : !(this.#sink.holds?.() ?? false) && this.#packet());
   }
 
   /** Hands on a piece of payload; false when there is none yet. */
@@ -89,11 +111,25 @@ export class Framer {
     const head = queue.peek(5);
     if (head === undefined) return false;
     if (head[4] === packets.data.number && this.#sink.dataStart !== undefined) return this.#dataStart();
-    const whole = queue.take(4 + this.#length);
-    if (whole === undefined) return false;
+    const size = 4 + this.#length;
+    if (queue.length < size) return false;
     this.#length = -1;
     this.#greeted = true;
-    this.#sink.packet(whole.subarray(4));
+    if (head[4] === packets.write.number && this.#sink.write !== undefined && this.#write(size)) return true;
+    this.#sink.packet((queue.take(size) as Uint8Array).subarray(4));
+    return true;
+  }
+
+  /** Hands on the WRITE of `size` bytes at the front; false when its lengths disagree. */
+  #write(size: number): boolean {
+    const queue = this.#queue;
+    if (size < WRITE_HEADER) return false;
+    const handle = uint32At(queue.peek(13) as Uint8Array, 9);
+    const start = WRITE_HEADER + handle;
+    if (handle > LONGEST_HANDLE || start > size) return false;
+    if (uint32At(queue.peek(start) as Uint8Array, start - 4) !== size - start) return false;
+    const header = (queue.take(start) as Uint8Array).subarray(4);
+    this.#sink.write?.(header, queue.takePieces(size - start) as Uint8Array[]);
     return true;
   }
 
@@ -109,43 +145,42 @@ export class Framer {
   #checked(length: number): number {
     if (length >= 1 && length <= this.#maxPacket) return length;
     if (!this.#greeted) throw this.#notSftp();
-    if (length === 0) throw protocolError('SFTP: the server sent a packet of no bytes, which has no type');
+    const peer = this.#peer;
+    if (length === 0) throw protocolError(`SFTP: the ${peer} sent a packet of no bytes, which has no type`);
     throw protocolError(
-      `SFTP: the server announced a packet of ${length} bytes, the limit is ${this.#maxPacket}; ` +
-        'if the server is sound, set the option maxPacket higher',
+      `SFTP: the ${peer} announced a packet of ${length} bytes, the limit is ${this.#maxPacket}; ` +
+        `if the ${peer} is sound, set the option maxPacket higher`,
     );
   }
 
   /** The error for a stream that begins with anything but a packet: as a rule the output of a login shell. */
   #notSftp(): SshError {
     const bytes = this.#queue.peek(Math.min(this.#queue.length, QUOTED_TEXT)) as Uint8Array;
-    return notSftp(bytes);
+    return notSftp(bytes, this.#peer);
   }
 
   /**
    * What to say when the stream ends: `undefined` between packets, else the error that tells what was cut short or, if
-   * nothing but text ever came, quotes it.
+   * nothing but text ever came, quotes it. The code does not depend on the byte at which a peer that dies happens to
+   * stop; and the connection below may well live on.
    */
   end(): SshError | undefined {
     if (!this.#greeted && this.#queue.length > 0) return this.#notSftp();
     if (this.#dataLeft < 0 && this.#length < 0 && this.#queue.length === 0) return undefined;
     const type = this.#dataLeft >= 0 ? packets.data.number : this.#queue.peek(5)?.[4];
     const what = type === undefined ? 'a packet' : packetName(type);
-    return new SshError('connection-lost', `SFTP: the stream ended inside ${what}`, { fault: 'peer' });
+    return new SshError('channel-closed', `SFTP: the stream ended inside ${what}`, { fault: 'peer' });
   }
 }
 
-function notSftp(bytes: Uint8Array): SshError {
+function notSftp(bytes: Uint8Array, peer: Peer): SshError {
   const start = bytes.subarray(0, 4);
   const isText = start.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 9 && byte <= 13) || byte === 0x1b);
   // The pieces of a text that were cut in the middle of a character are shown byte by byte.
   const quoted = printable(isText ? bytes : latin1(start), QUOTED_TEXT);
-  return new SshError(
-    'sftp-unavailable',
-    `Instead of SFTP the server sent "${quoted}"` +
-      (isText
-        ? ': a start-up file of the login shell prints output on the server; make it silent when no terminal is attached'
-        : ''),
-    { fault: 'peer', operation: 'init' },
-  );
+  const message = `Instead of SFTP the ${peer} sent "${quoted}"`;
+  if (peer === 'client') return protocolError(message, { operation: 'init' });
+  const hint =
+    ': a start-up file of the login shell prints output on the server; make it silent when no terminal is attached';
+  return new SshError('sftp-unavailable', isText ? message + hint : message, { fault: 'peer', operation: 'init' });
 }

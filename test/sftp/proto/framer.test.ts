@@ -134,7 +134,7 @@ describe('Framer', () => {
       const framer = new Framer(recorder());
       framer.push(bytes);
       const error = framer.end();
-      assert.equal(error?.code, 'connection-lost');
+      assert.equal(error?.code, 'channel-closed');
       assert.match(String(error?.message), what);
     }
   });

@@ -168,6 +168,7 @@ describe('Requester end', () => {
   it('says what was cut short', () => {
     const { requester } = opened();
     requester.receive(fromHex('00000009' + '65'));
-    assert.equal(requester.ended().code, 'connection-lost');
+    assert.equal(requester.ended().code, 'channel-closed');
+    assert.match(requester.ended().message, /inside SSH_FXP_STATUS/);
   });
 });
