@@ -43,6 +43,11 @@ const MEANING: Readonly<Record<number, string>> = {
   21: 'too many symbolic links',
 };
 
+/** What a status code means, in a few words. */
+export function statusMeaning(code: number): string {
+  return MEANING[code] ?? `status ${code}`;
+}
+
 /** FILE_ALREADY_EXISTS of version 5, which some servers answer in version 3. */
 export const FILE_ALREADY_EXISTS = 11;
 
@@ -77,7 +82,7 @@ export function statusError(
   operation: string,
   path: string | Uint8Array | undefined,
 ): SshError {
-  const meaning = MEANING[code] ?? `status ${code}`;
+  const meaning = statusMeaning(code);
   const said = printable(message.trim());
   // Most servers send the meaning as the message: no need to say it twice.
   const detail = said === '' || said.toLowerCase() === meaning ? '' : ` (the server says: ${said})`;
