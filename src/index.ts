@@ -31,7 +31,7 @@ export {
 export { type HostKeyOffer, type HostKeyPolicy, insecureAcceptAny, pin } from './client/host_key.ts';
 export { acceptNewIn, knownHostsIn, type TextFile } from './client/known_hosts_policy.ts';
 export type { ConnectionInfo } from './client/link.ts';
-export type { ConnectOptions, SizeLimits, Timeouts } from './client/options.ts';
+export type { ConnectOptions, Timeouts } from './client/options.ts';
 export type { ByteInput, RunOptions, RunResult } from './client/run.ts';
 export type { Session, SessionOptions } from './client/session.ts';
 export type { ExitStatus } from './client/session_channel.ts';
@@ -39,6 +39,7 @@ export type { ClientOptions } from './connect.ts';
 export { type AlgorithmLists, defaultAlgorithms } from './core/algorithms/lists.ts';
 export type { DirectionAlgorithms, Negotiated, Prompt } from './core/events.ts';
 export type { KeepaliveConfig } from './core/keepalive.ts';
+export type { SizeLimits } from './core/options.ts';
 export { type Quirks, quirkTable } from './core/quirks.ts';
 export type { RekeyLimits } from './core/rekey.ts';
 /** The parts of a `CryptoProvider`, for whoever makes one. */

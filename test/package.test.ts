@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { SOFTWARE } from '../src/client/options.ts';
+import { SOFTWARE } from '../src/core/options.ts';
 import { root } from './support/root.ts';
 
 interface Manifest {

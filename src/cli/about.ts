@@ -1,6 +1,6 @@
 /** `--help` and `--version`. */
 
-import { SOFTWARE } from '../client/options.ts';
+import { SOFTWARE } from '../core/options.ts';
 import type { CommandName } from './args.ts';
 import { print } from './output.ts';
 import { usage } from './usage.ts';

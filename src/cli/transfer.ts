@@ -1,7 +1,7 @@
 /** What `get` and `put` share: the session, the progress line, the clock and the report. */
 
 import process from 'node:process';
-import { DEFAULT_WINDOW } from '../client/options.ts';
+import { DEFAULT_WINDOW } from '../core/options.ts';
 import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
 import type { TransferOptions, TransferStats } from '../sftp/options.ts';

@@ -12,8 +12,8 @@ import type { BytePipe, PipeSink } from './pipe.ts';
 
 /** What beside the bytes of the pipe comes over a channel. */
 export interface ChannelExtras {
-  /** A request of the peer. Returns whether it is known here: that is the answer, if one is wanted. */
-  request?(request: string, body: Uint8Array): boolean;
+  /** A request of the peer. Returns whether it is granted: that is the answer, if one is wanted. Later ones wait for it. */
+  request?(request: string, body: Uint8Array): boolean | Promise<boolean>;
   /** Extended data, such as stderr (kind 1); to be given back like the rest. Without this it is dropped. */
   extended?(kind: number, data: Uint8Array, channel: ChannelPipe): void;
 }
@@ -28,6 +28,11 @@ export interface ChannelOptions {
   /** Gives up waiting for the peer's answer. */
   readonly signal?: AbortSignal | undefined;
 }
+
+type ChannelRequest = Extract<ChannelEvent, { type: 'channel-request' }>;
+
+/** Requests of the peer that may wait for the answer to an earlier one; no client has as many in flight. */
+const WAITING_REQUESTS = 64;
 
 interface Waiting<T> {
   readonly resolve: (value: T) => void;
@@ -46,6 +51,9 @@ export class ChannelPipe implements BytePipe {
   #resolveFreed: () => void = () => {};
   #opening: Waiting<ChannelPipe> | undefined;
   #sink: PipeSink | undefined;
+  /** Requests of the peer that were not answered yet, and whether the first of them is being decided. */
+  #requests: ChannelRequest[] = [];
+  #deciding = false;
   /** What came before there was a sink. */
   #early: ((sink: PipeSink) => void)[] = [];
   #closeCause: SshError | undefined;
@@ -78,6 +86,17 @@ export class ChannelPipe implements BytePipe {
     return opened.finally(off);
   }
 
+  /** Confirms a channel that the peer asked for. */
+  static accept(driver: Driver, id: number, options: Pick<ChannelOptions, 'receiveWindow' | 'extras'>): ChannelPipe {
+    const channel = new ChannelPipe(driver, options.receiveWindow, options.extras ?? {});
+    channel.#id = id;
+    channel.#state = 'open';
+    driver.attach(id, channel.#owner());
+    driver.connection.acceptChannel(id);
+    driver.wake();
+    return channel;
+  }
+
   open(sink: PipeSink): void {
     if (this.#early.length === 0) {
       this.#sink = sink;
@@ -91,9 +110,10 @@ export class ChannelPipe implements BytePipe {
     });
   }
 
-  write(pieces: readonly Uint8Array[]): boolean {
+  /** `kind` 1 is stderr (RFC 4254 §5.2). */
+  write(pieces: readonly Uint8Array[], kind = 0): boolean {
     if (this.#state !== 'open') return true;
-    const room = this.#driver.connection.write(this.#id, pieces);
+    const room = this.#driver.connection.write(this.#id, pieces, kind);
     this.#driver.wake();
     return room;
   }
@@ -102,6 +122,13 @@ export class ChannelPipe implements BytePipe {
   end(): void {
     if (this.#state !== 'open') return;
     this.#driver.connection.endChannel(this.#id);
+    this.#driver.wake();
+  }
+
+  /** EOF, a last request, and CLOSE, after what was written, however long the peer takes for it. `closed` follows. */
+  finish(request: string, body: Uint8Array): void {
+    if (this.#state !== 'open') return;
+    this.#driver.connection.finishChannel(this.#id, request, body);
     this.#driver.wake();
   }
 
@@ -173,11 +200,10 @@ export class ChannelPipe implements BytePipe {
       case 'channel-eof':
         if (this.#state === 'open') this.#tell((sink) => sink.end());
         return;
-      case 'channel-request': {
-        const known = this.#request(event.request, event.body);
-        if (event.wantReply) this.#driver.connection.replyChannelRequest(this.#id, known);
+      case 'channel-request':
+        this.#requests.push(event);
+        this.#answerRequests();
         return;
-      }
       case 'channel-reply':
         this.#replies.get(event.id)?.resolve(event.ok);
         this.#replies.delete(event.id);
@@ -187,8 +213,35 @@ export class ChannelPipe implements BytePipe {
     }
   }
 
+  #answerRequests(): void {
+    while (!this.#deciding) {
+      const event = this.#requests.shift();
+      if (event === undefined) return;
+      const granted = this.#request(event.request, event.body);
+      if (granted instanceof Promise) this.#answerLater(event, granted);
+      else this.#answer(event, granted);
+    }
+    if (this.#requests.length <= WAITING_REQUESTS) return;
+    this.close(new SshError('limit', `More than ${WAITING_REQUESTS} requests wait on one channel`, { fault: 'peer' }));
+  }
+
+  #answerLater(event: ChannelRequest, granted: Promise<boolean>): void {
+    this.#deciding = true;
+    const answer = (ok: boolean): void => {
+      this.#deciding = false;
+      this.#answer(event, ok);
+      this.#answerRequests();
+      this.#driver.wake();
+    };
+    granted.then(answer, () => answer(false));
+  }
+
+  #answer(event: ChannelRequest, ok: boolean): void {
+    if (event.wantReply && this.#state === 'open') this.#driver.connection.replyChannelRequest(this.#id, ok);
+  }
+
   /** A request whose body has not its shape costs the peer this channel and nothing else. */
-  #request(name: string, body: Uint8Array): boolean {
+  #request(name: string, body: Uint8Array): boolean | Promise<boolean> {
     try {
       return this.#extras.request?.(name, body) ?? false;
     } catch (error) {
@@ -235,6 +288,7 @@ export class ChannelPipe implements BytePipe {
   /** The terminal state; `cause` is `undefined` when both sides closed in good order. */
   #finish(cause: SshError | undefined): void {
     this.#state = 'closed';
+    this.#requests = [];
     this.#failPending(cause ?? new SshError('channel-closed', 'The peer closed the channel', { fault: 'peer' }));
     this.#tell((sink) => sink.closed(this.#closeCause ?? cause));
     this.#resolveFreed();

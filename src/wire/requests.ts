@@ -1,4 +1,4 @@
-/** Bodies of channel requests: RFC 4254 §6. */
+/** Bodies of channel requests, of channels to open, and of global requests: RFC 4254 §6, §7. */
 
 /** What follows `want reply` in CHANNEL_REQUEST, by request name. */
 export const channelRequest = {
@@ -19,3 +19,18 @@ export const channelRequest = {
   'exit-status': { status: 'uint32' },
   'exit-signal': { signal: 'name', coreDumped: 'boolean', message: 'text', language: 'name' },
 } as const;
+
+/** What follows the fixed fields of CHANNEL_OPEN, by kind of channel: RFC 4254 §7.2. */
+export const channelOpen = {
+  'direct-tcpip': { host: 'text', port: 'uint32', originHost: 'text', originPort: 'uint32' },
+  'forwarded-tcpip': { host: 'text', port: 'uint32', originHost: 'text', originPort: 'uint32' },
+} as const;
+
+/** What follows `want reply` in GLOBAL_REQUEST, by request name: RFC 4254 §7.1. */
+export const globalRequest = {
+  'tcpip-forward': { host: 'text', port: 'uint32' },
+  'cancel-tcpip-forward': { host: 'text', port: 'uint32' },
+} as const;
+
+/** What REQUEST_SUCCESS carries after a `tcpip-forward` of port 0: RFC 4254 §7.1. */
+export const forwardedPort = { port: 'uint32' } as const;

@@ -1,0 +1,123 @@
+/** Options that clients and servers have alike, with their defaults, and the checks of what a caller passes. */
+
+import { printable } from '../bytes/text.ts';
+import { SshError } from '../errors.ts';
+import type { AlgorithmLists } from './algorithms/lists.ts';
+import type { KeepaliveConfig } from './keepalive.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import type { Quirks } from './quirks.ts';
+import { defaultRekeyLimits, type RekeyLimits } from './rekey.ts';
+
+/** How the software identifies itself (RFC 4253 §4.2). */
+export const SOFTWARE = 'puressh_0.1.0';
+
+/** Receive window of a channel in bytes: as OpenSSH's. */
+export const DEFAULT_WINDOW: number = 2 * 1024 * 1024;
+
+/** The most data in one packet to us; strict peers refuse channels that allow more. */
+export const DEFAULT_MAX_PACKET = 32768;
+
+/** A dead peer is noticed after two minutes: four times this without a sign of life. */
+export const DEFAULT_KEEPALIVE: KeepaliveConfig = { interval: 30_000, count: 3 };
+
+/** Bytes that a packet of data may have beside the data: headers, padding, a MAC. */
+const PACKET_OVERHEAD = 1024;
+
+/** The limits that are not times. */
+export type SizeLimits = Omit<
+  Limits,
+  'identificationTime' | 'keyExchangeTime' | 'authTime' | 'loginTime' | 'channelCloseTime'
+>;
+
+/** Options of either side of a connection. */
+export interface SideOptions {
+  /** Lists to offer in place of the defaults. */
+  readonly algorithms?: Partial<AlgorithmLists> | undefined;
+  /** When keys are exchanged anew. Default: after 1 GiB or an hour. */
+  readonly rekey?: Partial<RekeyLimits> | undefined;
+  /** Receive window of every channel in bytes. Default: 2 MiB. */
+  readonly window?: number | undefined;
+  /** The most data bytes in one packet to us. Default: 32768. */
+  readonly maxPacket?: number | undefined;
+  /** Default: a sign of life is asked for after 30 s of silence, and three may stay without any. `false`: off. */
+  readonly keepalive?: Partial<KeepaliveConfig> | false | undefined;
+  readonly limits?: Partial<SizeLimits> | undefined;
+  /** The software version of our identification. Default: puressh and its version. */
+  readonly software?: string | undefined;
+  /** What to take the peer for, in place of what is known about its software. */
+  readonly quirks?: Partial<Quirks> | undefined;
+}
+
+/** The same with everything in its place. */
+export interface SideSettings {
+  readonly algorithms: Partial<AlgorithmLists>;
+  readonly rekey: RekeyLimits;
+  readonly window: number;
+  readonly maxPacket: number;
+  readonly keepalive: KeepaliveConfig;
+  readonly limits: Limits;
+  readonly software: string;
+  readonly quirks: Partial<Quirks>;
+}
+
+/** Checks the options and adds the defaults; throws `bad-argument`. `times` in milliseconds, as the limits name them. */
+export function sideSettings(options: SideOptions, times: Partial<Limits>): SideSettings {
+  requireNumbers('limits', options.limits ?? {}, 0);
+  const limits = { ...defaultLimits, ...withoutUndefined(options.limits), ...times };
+  const maxPacket = options.maxPacket ?? DEFAULT_MAX_PACKET;
+  requireInteger('maxPacket', maxPacket, 1, limits.packetLength - PACKET_OVERHEAD);
+  const window = options.window ?? DEFAULT_WINDOW;
+  requireInteger('window', window, maxPacket, 0xffffffff);
+  const rekey = { ...defaultRekeyLimits, ...withoutUndefined(options.rekey) };
+  requireNumbers('rekey', rekey, 1);
+  // RFC 4344 §3.1; the nonces of chacha20-poly1305 would repeat at 2^32
+  requireInteger('rekey.packets', rekey.packets, 1, defaultRekeyLimits.packets);
+  return {
+    algorithms: withoutUndefined(options.algorithms),
+    rekey,
+    window,
+    maxPacket,
+    keepalive: keepaliveOf(options.keepalive),
+    limits,
+    software: options.software ?? SOFTWARE,
+    quirks: withoutUndefined(options.quirks),
+  };
+}
+
+function keepaliveOf(keepalive: SideOptions['keepalive']): KeepaliveConfig {
+  if (keepalive === false) return { interval: Number.POSITIVE_INFINITY, count: 0 };
+  const config = { ...DEFAULT_KEEPALIVE, ...withoutUndefined(keepalive) };
+  requireNumbers('keepalive', { interval: config.interval }, 1);
+  requireNumbers('keepalive', { count: config.count }, 0);
+  return config;
+}
+
+/** A member that is there but `undefined` counts as absent. */
+export function withoutUndefined<T extends object>(
+  value: T | undefined,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(value ?? {}).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+export function requireText(name: string, value: unknown): void {
+  if (typeof value === 'string' && value !== '' && !value.includes('\0')) return;
+  throw badArgument(`${name} must be a text that is not empty and has no null byte`);
+}
+
+export function requireInteger(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw badArgument(`${name} must be an integer from ${least} to ${most}, not ${printable(String(value), 40)}`);
+}
+
+/** Infinity is a number too: without end. What is not said, `undefined`, is no mistake. */
+export function requireNumbers(group: string, values: object, least: number): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined || (typeof value === 'number' && value >= least)) continue;
+    throw badArgument(`${group}.${name} must be a number of at least ${least}, not ${printable(String(value), 40)}`);
+  }
+}
+
+export function badArgument(message: string): SshError {
+  return new SshError('bad-argument', message);
+}
