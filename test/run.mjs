@@ -9,7 +9,8 @@
  *
  * `node` is the Node at hand, which runs JavaScript compiled into `build/`; `node24`, `deno` and `bun` run the source
  * as it is. The last line is `N passed, N failed, N skipped`, summed over the runtimes; a step that fails as a whole
- * counts as one failure. The exit code is 0 only if nothing failed and something passed.
+ * counts as one failure. The exit code is 0 only if nothing failed and something passed. What failed in a file, and why, is
+ * printed before the output of that file and again at the end, so that it stands in a log that was cut.
  *
  * What a test file may use, so that it means the same in all four:
  * - `describe`, `it`, `test`, `before`, `after`, `beforeEach`, `afterEach` of `node:test`, with `{ skip, timeout }`
@@ -25,11 +26,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { availableParallelism } from 'node:os';
 import { join, sep } from 'node:path';
 import { parseArgs } from 'node:util';
+import { failureAgain, failureText } from './support/failure_text.mjs';
 import { execute, killAll, runFile } from './support/run_file.mjs';
 import { installRuntimes, programOf, root, runtimes, toolOf, versionOf } from './support/runtimes.mjs';
 
 const FILE_LIMIT_SECONDS = 600; // the interoperability matrix takes minutes with pure cryptography
 const TOOL_LIMIT_SECONDS = 300;
+const TOLD_AGAIN = 30; // failed files told in full at the end: when more fail, it is for one reason
 const steps = ['lint', 'typecheck', ...runtimes.map((each) => each.name)];
 
 const { values, positionals } = commandLine();
@@ -102,10 +105,6 @@ async function tool(name, program, ...args) {
   fail(code === undefined ? `${name} did not end within ${TOOL_LIMIT_SECONDS} seconds` : name);
 }
 
-function indent(text) {
-  return text.trimEnd().replace(/^/gm, '    │ ');
-}
-
 function tell(runtime, file, result) {
   const counts = `${result.passed} passed${result.skipped.length > 0 ? `, ${result.skipped.length} skipped` : ''}`;
   if (result.reason === undefined) {
@@ -114,8 +113,9 @@ function tell(runtime, file, result) {
     return;
   }
   console.log(`  FAILED ${file} in ${runtime.name}: ${result.reason}; ${counts}, ${result.seconds.toFixed(1)} s`);
-  console.log(indent(result.output));
-  failures.push(`${runtime.name}: ${file}: ${result.reason}`);
+  console.log(failureText(result));
+  const again = failures.length < TOLD_AGAIN ? `\n${failureAgain(result)}` : '';
+  failures.push(`${runtime.name}: ${file}: ${result.reason}${again}`);
 }
 
 /** The whole suite in one runtime, `jobs` files at a time. */

@@ -12,12 +12,14 @@ interface Case {
   readonly name: string;
   readonly outcome: 'passed' | 'failed' | 'skipped';
   readonly reason: string;
+  readonly error: string;
 }
 
 interface Result {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: readonly Case[];
+  readonly failures: readonly Pick<Case, 'name' | 'error'>[];
   readonly output: string;
   readonly reason: string | undefined;
 }
@@ -27,7 +29,16 @@ interface Runner {
   runFile(plan: Readonly<Record<string, unknown>>): Promise<Result>;
 }
 
+type Failed = Pick<Result, 'failures' | 'output'>;
+
+interface Words {
+  shortened(text: string, size: { readonly head: number; readonly tail: number }): string;
+  failureText(result: Failed): string;
+  failureAgain(result: Failed): string;
+}
+
 const { readReport, runFile } = (await import(new URL('test/support/run_file.mjs', root).href)) as Runner;
+const words = (await import(new URL('test/support/failure_text.mjs', root).href)) as Words;
 
 const brief = (cases: readonly Case[]): string[] => cases.map(({ name, outcome }) => `${outcome} ${name}`);
 
@@ -76,7 +87,82 @@ describe('readReport', () => {
     assert.deepEqual(brief(readReport(xml)), ['passed one', 'skipped two', 'failed three']);
   });
 
+  it('gives the error of a failed test as each runtime writes it', () => {
+    const errorOf = (failure: string): string =>
+      readReport(`<testcase name="a">${failure}</testcase>`)[0]?.error ?? 'none';
+    const node = `<failure type="testCodeFailure" message="1 > 2">
+      [Error [ERR_TEST_FAILURE]: 1 > 2\n] {\n  code: 'ERR_TEST_FAILURE',\n  cause: AssertionError: 1 > 2
+      at a &lt;b>\n    actual: {\n    }\n  }\n}
+      </failure>`;
+    assert.equal(errorOf(node), 'AssertionError: 1 > 2\n    at a <b>\n  actual: {\n  }\n}');
+    assert.equal(
+      errorOf('<failure message="Uncaught Error: x">Error: x\n  at y &amp; z</failure>'),
+      'Error: x\n  at y & z',
+    );
+    assert.equal(
+      errorOf('<failure type="Error" message="x">Error: x&#10;      at y&#10;</failure>'),
+      'Error: x\n      at y',
+    );
+    assert.equal(errorOf('<failure message="a > b"/>'), 'a > b');
+    assert.equal(errorOf('<failure/>'), '');
+    assert.equal(errorOf('<failure type="cancelledByParent" message="m">[Error]</failure>'), '', 'a hook failed');
+  });
+
   it('is empty for an empty report', () => assert.deepEqual(readReport('<testsuites></testsuites>'), []));
+});
+
+describe('what is printed of a failed file', () => {
+  const passing = Array.from({ length: 5000 }, (_, i) => `test ${i} ... ok`).join('\n');
+  const one = { name: 'group > adds', error: 'Error: 1 is not 2\n    at sum.ts:3' };
+
+  it('leaves out the middle of a long text', () => {
+    const size = { head: 2, tail: 1 };
+    assert.equal(words.shortened('a\nb\nc\nd\n', size), 'a\nb\nc\nd');
+    assert.equal(words.shortened('a\nb\nc\nd\ne\n', size), 'a\nb\n[… 2 lines …]\ne');
+    assert.equal(words.shortened('a\nb\nc', { head: 0, tail: 1 }), '[… 2 lines …]\nc');
+    assert.ok(words.shortened('x'.repeat(1_000_000), size).length < 1000);
+  });
+
+  it('begins with the test and its error, wherever the output has them', () => {
+    const output = `${passing}\n${one.name} ... FAILED\n${passing}`;
+    const lines = words.failureText({ failures: [one], output }).split('\n');
+    const head = lines.slice(0, 3).map((line) => line.trim());
+    assert.deepEqual(head, ['✗ group > adds', 'Error: 1 is not 2', 'at sum.ts:3']);
+    assert.ok(
+      lines.some((line) => line.endsWith('test 0 ... ok')) && lines.some((line) => line.endsWith('test 4999 ... ok')),
+    );
+    assert.ok(lines.length < 500);
+    const again = words.failureAgain({ failures: [one], output }).split('\n');
+    assert.deepEqual(
+      again.map((line) => line.trim()),
+      head,
+    );
+  });
+
+  it('stays short whatever fails', () => {
+    const failures = Array.from({ length: 300 }, (_, i) => ({ name: `name ${i}`, error: passing }));
+    for (const text of [
+      words.failureText({ failures, output: '' }),
+      words.failureAgain({ failures, output: passing }),
+    ]) {
+      assert.match(text, /✗ name 0\n +test 0 \.{3} ok\n[\s\S]*test 4999 \.{3} ok\n *✗ name 1\n/);
+      assert.match(text, /and 290 more$/);
+      assert.ok(text.split('\n').length < 300);
+    }
+  });
+
+  it('shows how the output ended where no error is known', () => {
+    for (const failures of [[], [{ name: 'x', error: '' }], [one, { name: 'x', error: '' }]]) {
+      const output = `${passing}\nhook broke\n`;
+      const first = words.failureText({ failures, output }).split('all that it printed')[0] as string;
+      for (const text of [first.trimEnd(), words.failureAgain({ failures, output })]) {
+        assert.match(text, /test 4999 \.{3} ok\n +hook broke$/);
+        assert.equal(text.includes('✗ x\n'), failures.length > 0);
+        assert.ok(text.split('\n').length < 50);
+      }
+    }
+    assert.match(words.failureText({ failures: [], output: ' \n' }), /printed nothing$/);
+  });
 });
 
 describe('runFile', () => {
@@ -91,7 +177,7 @@ describe('runFile', () => {
   }
 
   const good = `printf '<testcase name="a"/><testcase name="b"><skipped/></testcase>' >"$1"`;
-  const bad = `printf '<testcase name="a"/><testcase name="b"><failure/></testcase>' >"$1"`;
+  const bad = `printf '<testcase name="a"/><testcase name="b"><failure message="why"/></testcase>' >"$1"`;
 
   it('counts, and finds nothing wrong', options, async () => {
     const { passed, failed, skipped, reason, output } = await run(`${good}; echo out; echo err >&2`);
@@ -108,8 +194,12 @@ describe('runFile', () => {
   });
 
   it('fails for a failed test whatever the exit code is', options, async () => {
-    const { passed, failed, reason } = await run(`${bad}; exit 0`);
+    const { passed, failed, reason, failures } = await run(`${bad}; exit 0`);
     assert.deepEqual({ passed, failed, reason }, { passed: 1, failed: 1, reason: '1 failed' });
+    assert.deepEqual(
+      failures.map(({ name, error }) => ({ name, error })),
+      [{ name: 'b', error: 'why' }],
+    );
   });
 
   it('fails for an exit code without a failed test', options, async () => {

@@ -67,18 +67,33 @@ const entities = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 const plain = (text) =>
   text.replace(/&(?:#(\d+)|(\w+));/g, (_, code, name) => (code ? String.fromCodePoint(code) : (entities[name] ?? '')));
 
+const attributes = String.raw`((?:\s+[\w:.-]+="[^"]*")*)\s*`;
+const caseElement = new RegExp(`<testcase\\b${attributes}(?:/>|>([\\s\\S]*?)</testcase>)`, 'g');
+const failureElement = new RegExp(`<(?:failure|error)\\b${attributes}(?:/>|>([\\s\\S]*?)</(?:failure|error)>)`);
+const nodeError = /^\[Error \[ERR_TEST_FAILURE\][\s\S]*?\n {2}cause: ([\s\S]*?)\n\}$/;
+
+/** The error in the body of a failed case. Node wraps it in one of its own, and gives none where a hook failed. */
+function errorIn(body) {
+  const [, given = '', text = ''] = failureElement.exec(body) ?? [];
+  if (/\stype="cancelledByParent"/.test(given)) return '';
+  const error = plain(text).trim() || plain(/\smessage="([^"]*)"/.exec(given)?.[1] ?? '').trim();
+  return nodeError.exec(error)?.[1].replace(/^ {2}/gm, '') ?? error;
+}
+
 /**
- * The test cases of a JUnit report: name and outcome. Deno lists a `describe` as a case beside its tests, whose names
- * then begin with `group > `; those are taken out, so that all runtimes count the same things.
+ * The test cases of a JUnit report: name, outcome, the reason of a skipped one, the error of a failed one as far as it is
+ * there. Deno lists a `describe` as a case beside its tests, whose names then begin with `group > `; those are taken out,
+ * so that all runtimes count the same things.
  */
 export function readReport(xml) {
   const cases = [];
-  for (const match of xml.matchAll(/<testcase\b((?:\s+[\w:.-]+="[^"]*")*)\s*(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
+  for (const match of xml.matchAll(caseElement)) {
     const name = plain(/\sname="([^"]*)"/.exec(match[1])?.[1] ?? '');
     const body = match[2] ?? '';
     const outcome = /<(failure|error)\b/.test(body) ? 'failed' : /<skipped\b/.test(body) ? 'skipped' : 'passed';
     const reason = plain(/<skipped\b[^>]*?\smessage="([^"]*)"/.exec(body)?.[1] ?? '');
-    cases.push({ name, outcome, reason: reason === 'true' ? '' : reason });
+    const error = outcome === 'failed' ? errorIn(body) : '';
+    cases.push({ name, outcome, reason: reason === 'true' ? '' : reason, error });
   }
   const groups = new Set();
   for (const { name } of cases) {
@@ -90,7 +105,7 @@ export function readReport(xml) {
   return cases.filter(({ name }) => !groups.has(name) || stays(name));
 }
 
-/** Runs `file` with `command`; resolves to its counts, its skipped tests and, when it failed, why and all output. */
+/** Runs a file; resolves to its counts, its skipped and its failed tests, all its output and, when it failed, why. */
 export async function runFile({ program, args, report, ...options }) {
   const started = performance.now();
   const { code, output } = await execute(program, args, options);
@@ -102,11 +117,13 @@ export async function runFile({ program, args, report, ...options }) {
     hasReport = false;
   }
   rmSync(report, { force: true });
-  const count = (outcome) => cases.filter((each) => each.outcome === outcome).length;
+  const those = (outcome) => cases.filter((each) => each.outcome === outcome);
+  const failures = those('failed');
   const result = {
-    passed: count('passed'),
-    failed: count('failed'),
-    skipped: cases.filter((each) => each.outcome === 'skipped'),
+    passed: those('passed').length,
+    failed: failures.length,
+    skipped: those('skipped'),
+    failures,
     seconds: (performance.now() - started) / 1000,
     output,
     reason: undefined,
