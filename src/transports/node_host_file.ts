@@ -1,0 +1,120 @@
+/**
+ * An open file of the host with `node:fs`, which Node, Bun and Deno have: descriptors and callbacks, because promises of
+ * `node:fs/promises` cost more than the work.
+ */
+
+import { Buffer } from 'node:buffer';
+import * as fs from 'node:fs';
+import { piecesAfter } from '../bytes/pieces.ts';
+import type { HostFile, HostStat } from '../sftp/server/host_files.ts';
+
+type Callback<T> = (error: NodeJS.ErrnoException | null, value?: T) => void;
+
+/** Pieces of one `writev` at most: IOV_MAX of POSIX systems. */
+const MAX_PIECES = 1024;
+
+/** A call of `node:fs` as a promise. */
+export function called<T = void>(start: (callback: Callback<T>) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    start((error, value) => {
+      if (error) reject(error);
+      else resolve(value as T);
+    });
+  });
+}
+
+/** What the interface says of a file. */
+export function hostStat(stats: fs.BigIntStats): HostStat {
+  return {
+    kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'symlink' : 'other',
+    device: stats.dev,
+    inode: stats.ino,
+    size: Number(stats.size),
+    mode: Number(stats.mode),
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+    links: Number(stats.nlink),
+    atime: Number(stats.atimeNs / 1_000_000_000n),
+    mtime: Number(stats.mtimeNs / 1_000_000_000n),
+  };
+}
+
+/** A file by its descriptor. */
+export class NodeHostFile implements HostFile {
+  readonly #fd: number;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  async stat(): Promise<HostStat> {
+    return hostStat(await called<fs.BigIntStats>((callback) => fs.fstat(this.#fd, { bigint: true }, callback)));
+  }
+
+  /** Linux says it; other systems have no such file. */
+  place(): Promise<string | undefined> {
+    return called<string>((callback) => fs.readlink(`/proc/self/fd/${this.#fd}`, callback)).catch(() => undefined);
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    // From the pool of `allocUnsafe` a few bytes would hold the memory of many.
+    const memory = Buffer.allocUnsafeSlow(length);
+    const count = await this.#readInto(memory, offset);
+    const bytes = new Uint8Array(memory.buffer, memory.byteOffset, count);
+    return count === length ? bytes : bytes.slice();
+  }
+
+  async #readInto(memory: Buffer, offset: number): Promise<number> {
+    for (;;) {
+      try {
+        return await called<number>((callback) => fs.read(this.#fd, memory, 0, memory.length, offset, callback));
+      } catch (error) {
+        // Network file systems that are mounted so give up a read for a signal; writes are tried again by the runtimes.
+        if ((error as NodeJS.ErrnoException).code !== 'EINTR') throw error;
+      }
+    }
+  }
+
+  async write(offset: number | undefined, pieces: readonly Uint8Array[]): Promise<void> {
+    let rest = piecesAfter(pieces, 0);
+    let at = offset;
+    while (rest.length > 0) {
+      const written = await this.#writeSome(at, rest.length > MAX_PIECES ? rest.slice(0, MAX_PIECES) : rest);
+      if (at !== undefined) at += written;
+      rest = piecesAfter(rest, written);
+    }
+  }
+
+  #writeSome(at: number | undefined, pieces: readonly Uint8Array[]): Promise<number> {
+    const only = pieces.length === 1 ? pieces[0] : undefined;
+    return called((callback) => {
+      if (only !== undefined) fs.write(this.#fd, only, 0, only.length, at ?? null, callback);
+      // `writev` knows no null, though undefined means the same
+      else fs.writev(this.#fd, pieces as Uint8Array[], at as number, callback);
+    });
+  }
+
+  truncate(size: number): Promise<void> {
+    return called((callback) => fs.ftruncate(this.#fd, size, callback));
+  }
+
+  chown(uid: number, gid: number): Promise<void> {
+    return called((callback) => fs.fchown(this.#fd, uid, gid, callback));
+  }
+
+  chmod(mode: number): Promise<void> {
+    return called((callback) => fs.fchmod(this.#fd, mode, callback));
+  }
+
+  utimes(atime: number, mtime: number): Promise<void> {
+    return called((callback) => fs.futimes(this.#fd, atime, mtime, callback));
+  }
+
+  sync(): Promise<void> {
+    return called((callback) => fs.fsync(this.#fd, callback));
+  }
+
+  close(): Promise<void> {
+    return called((callback) => fs.close(this.#fd, callback));
+  }
+}
