@@ -12,12 +12,15 @@ import { SshClient } from './ssh_client.ts';
 
 /** Options of a client. */
 export interface ClientOptions extends ConnectOptions {
-  /**
-   * Whose cryptography: `auto` takes the runtime's own where it is there and proves right, `pure` is plain JavaScript. The
-   * results are the same. Default: `auto`.
-   */
-  readonly crypto?: 'auto' | 'pure' | CryptoProvider | undefined;
+  /** Default: `auto`. */
+  readonly crypto?: CryptoChoice | undefined;
 }
+
+/**
+ * Whose cryptography: `auto` takes the runtime's own where it is there and proves right, `pure` is plain JavaScript. The
+ * results are the same.
+ */
+export type CryptoChoice = 'auto' | 'pure' | CryptoProvider;
 
 /** What a runtime brings along. */
 export interface Runtime {
@@ -50,7 +53,11 @@ export async function connectPipe(runtime: Runtime, pipe: BytePipe, options: Cli
   return new SshClient(link, runtime.files);
 }
 
-function providerOf(runtime: Runtime, { crypto = 'auto' }: ClientOptions): CryptoProvider {
+/** Throws `bad-argument`. */
+export function providerOf(
+  runtime: Runtime,
+  { crypto = 'auto' }: { readonly crypto?: CryptoChoice | undefined },
+): CryptoProvider {
   if (crypto === 'auto' || crypto === 'pure') return runtime.crypto[crypto];
   if (typeof crypto?.random === 'function') return crypto;
   throw new SshError('bad-argument', "crypto must be 'auto', 'pure' or a provider");

@@ -107,15 +107,16 @@ export class Mux {
     const channel = this.#channels.get(id);
     if (channel?.state.at !== 'open') return;
     const { state } = channel;
-    if (state.sending !== 'open' && state.sending !== 'ending') return;
-    channel.lastRequest = encode(connection.channelRequest, {
-      recipient: state.remote,
-      request,
-      wantReply: false,
-      body,
-    });
-    state.sending = 'closing';
-    this.#finishSending(channel, state);
+    const { remote: recipient, sending } = state;
+    if (sending === 'closing' || sending === 'closed') return;
+    channel.lastRequest = encode(connection.channelRequest, { recipient, request, wantReply: false, body });
+    if (sending === 'ended') {
+      this.#context.send(channel.lastRequest);
+      this.#sendClose(channel, state);
+    } else {
+      state.sending = 'closing';
+      this.#finishSending(channel, state);
+    }
   }
 
   /** Gives back received bytes; credit goes to the peer in sensible steps. */

@@ -12,9 +12,12 @@ export class ByteSink {
   #failed: SshError | undefined;
   #controller: WritableStreamDefaultController | undefined;
   #waiting: { readonly resolve: () => void; readonly reject: (error: SshError) => void } | undefined;
+  /** Chunks that the stream was given and the pipe has not taken yet. */
+  #pending = 0;
+  #idle: (() => void)[] = [];
 
   constructor(pipe: Pick<BytePipe, 'write' | 'end' | 'close'>) {
-    this.stream = new WritableStream<Uint8Array>({
+    const sink: UnderlyingSink<Uint8Array> = {
       start: (controller) => {
         this.#controller = controller;
       },
@@ -24,14 +27,28 @@ export class ByteSink {
         }
         if (this.#failed !== undefined) throw this.#failed;
         // a copy, because writers may use their buffer again once the write has resolved
-        if (pipe.write([copy(chunk)])) return undefined;
+        const room = pipe.write([copy(chunk)]);
+        this.#pending--;
+        if (this.#pending === 0) this.#tellIdle();
+        if (room) return undefined;
         return new Promise((resolve, reject) => {
           this.#waiting = { resolve, reject };
         });
       },
       close: () => pipe.end(),
       abort: (reason) => pipe.close(new SshError('aborted', 'The writer aborted the stream', { cause: reason })),
-    });
+    };
+    const count = (): number => {
+      this.#pending++;
+      return 1;
+    };
+    this.stream = new WritableStream(sink, { highWaterMark: 1, size: count });
+  }
+
+  /** Resolves when the pipe has taken everything that was written so far, or will take nothing any more. */
+  idle(): Promise<void> {
+    if (this.#pending === 0 || this.#failed !== undefined) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   /** The pipe has room again. */
@@ -47,5 +64,10 @@ export class ByteSink {
     this.#waiting?.reject(error);
     this.#waiting = undefined;
     this.#controller?.error(error);
+    this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

@@ -1,0 +1,85 @@
+/**
+ * Two byte pipes joined: what one delivers is written to the other, and given back once the other has room. Each direction
+ * ends on its own. Must not know what kind of pipes they are.
+ */
+
+import type { SshError } from '../errors.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { BytePipe } from './pipe.ts';
+
+/** Milliseconds that one end, told that no more comes, has to end itself after the other is gone. */
+const FAREWELL_TIME = 10_000;
+
+/** Joins `left` and `right`, which nobody else uses from now on. Resolves once both are closed; never rejects. */
+export function splice(left: BytePipe, right: BytePipe, clock: Clock = systemClock): Promise<void> {
+  return new Promise((resolve) => {
+    let open = 2;
+    const ends = [new End(left, clock), new End(right, clock)] as const;
+    ends[0].join(ends[1]);
+    ends[1].join(ends[0]);
+    for (const end of ends) {
+      end.start(() => {
+        open--;
+        if (open === 0) resolve();
+      });
+    }
+  });
+}
+
+class End {
+  readonly #pipe: BytePipe;
+  readonly #clock: Clock;
+  #other: End = this;
+  #room = true;
+  /** Bytes taken from the other end that this one had no room for. */
+  #owed = 0;
+  #closed = false;
+  #stopWaiting: () => void = () => {};
+
+  constructor(pipe: BytePipe, clock: Clock) {
+    this.#pipe = pipe;
+    this.#clock = clock;
+  }
+
+  join(other: End): void {
+    this.#other = other;
+  }
+
+  start(closed: () => void): void {
+    this.#pipe.open({
+      data: (bytes) => this.#other.#write(bytes),
+      end: () => this.#other.#pipe.end(),
+      drain: () => this.#drain(),
+      closed: (cause) => {
+        this.#closed = true;
+        this.#stopWaiting();
+        this.#other.#lose(cause);
+        closed();
+      },
+    });
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (!this.#closed) this.#room = this.#pipe.write([bytes]);
+    if (this.#closed || this.#room) this.#other.#pipe.consumed(bytes.length);
+    else this.#owed += bytes.length;
+  }
+
+  #drain(): void {
+    this.#room = true;
+    const count = this.#owed;
+    this.#owed = 0;
+    if (count > 0) this.#other.#pipe.consumed(count);
+  }
+
+  /** The other end is gone: what was written still leaves, unless the line failed. */
+  #lose(cause: SshError | undefined): void {
+    if (this.#closed) return;
+    if (cause !== undefined) {
+      this.#pipe.close(cause);
+      return;
+    }
+    this.#pipe.end();
+    this.#stopWaiting = this.#clock.after(FAREWELL_TIME, () => this.#pipe.close());
+  }
+}

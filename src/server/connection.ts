@@ -1,0 +1,216 @@
+/**
+ * One client as its server has it: drives the core with the caller's functions, and hands what the client opens to sessions
+ * and forwarding. Must not know listeners, nor other clients.
+ */
+
+import { chooseAlgorithms } from '../core/algorithms/lists.ts';
+import { Connection } from '../core/connection.ts';
+import type { Negotiated } from '../core/events.ts';
+import type { CryptoProvider } from '../crypto/provider.ts';
+import { type SshError, toSshError } from '../errors.ts';
+import { ChannelPipe } from '../io/channel_pipe.ts';
+import type { Clock } from '../io/clock.ts';
+import { type ConnectionEvent, Driver, type DriverOwner, type OwnerQuestion } from '../io/driver.ts';
+import type { BytePipe } from '../io/pipe.ts';
+import { OpenFailureReason } from '../wire/numbers.ts';
+import { Forwarding } from './forward.ts';
+import type { Login, Peer } from './handlers.ts';
+import { LoginDesk, type LoginQuestion } from './login.ts';
+import type { ServerSettings } from './options.ts';
+import { ServerSession } from './session.ts';
+
+/** Global requests of one client that may wait for the answer to an earlier one. */
+const WAITING_REQUESTS = 64;
+
+export interface ServerConnectionParts {
+  readonly pipe: BytePipe;
+  /** Where it comes from, where that is known. */
+  readonly remote?: { readonly address: string; readonly port: number } | undefined;
+  readonly settings: ServerSettings;
+  readonly crypto: CryptoProvider;
+  readonly clock: Clock;
+  /** The client has logged in. */
+  readonly loggedIn: () => void;
+}
+
+export class ServerConnection implements DriverOwner {
+  /** Resolves with why the connection ended; `undefined` when this side closed it. Never rejects. */
+  readonly closed: Promise<SshError | undefined>;
+  readonly #parts: ServerConnectionParts;
+  readonly #driver: Driver;
+  readonly #desk: LoginDesk;
+  #login: Login | undefined;
+  #forwarding: Forwarding | undefined;
+  #sessions = 0;
+  #requests: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #keyExchanges = 0;
+  #resolveClosed: (cause: SshError | undefined) => void = () => {};
+
+  constructor(parts: ServerConnectionParts) {
+    const { settings, crypto, clock, pipe } = parts;
+    this.#parts = parts;
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
+    this.#desk = new LoginDesk({
+      handlers: settings.auth,
+      crypto,
+      clock,
+      peer: () => this.peer,
+      failed: (error) => this.#failed(error),
+    });
+    const connection = new Connection({
+      ...settings,
+      role: 'server',
+      crypto,
+      random: crypto.random,
+      algorithms: chooseAlgorithms(crypto, settings.algorithms),
+    });
+    this.#driver = new Driver(connection, pipe, clock, this);
+  }
+
+  /** Starts the connection; called once. */
+  start(): void {
+    this.#driver.start();
+  }
+
+  /** Who is at the other end, as far as is known by now. */
+  get peer(): Peer {
+    const { remote } = this.#parts;
+    return { ...remote, identification: this.#driver.connection.peerIdentification ?? '' };
+  }
+
+  /** Who is logged in, once somebody is. */
+  get login(): Login | undefined {
+    return this.#login;
+  }
+
+  /** What the last key exchange settled, once there was one. */
+  get algorithms(): Negotiated | undefined {
+    return this.#driver.connection.negotiated;
+  }
+
+  /** How many key exchanges have ended. */
+  get keyExchanges(): number {
+    return this.#keyExchanges;
+  }
+
+  /** Whether strict key exchange (OpenSSH PROTOCOL §1.9) protects the handshake. */
+  get strictKex(): boolean {
+    return this.#driver.connection.strict;
+  }
+
+  /** Exchanges keys, once somebody is logged in. */
+  rekey(): void {
+    this.#driver.connection.rekey();
+    this.#driver.wake();
+  }
+
+  /** Disconnects; resolves once the byte stream is down. */
+  async close(): Promise<void> {
+    this.#driver.close();
+    await this.#driver.down;
+  }
+
+  event(event: ConnectionEvent): void {
+    switch (event.type) {
+      case 'keys':
+        this.#keyExchanges++;
+        return;
+      case 'authenticated':
+        this.#enter(this.#desk.login(event.username));
+        return;
+      case 'channel-open-request':
+        this.#open(event.channel, event.kind, event.body);
+        return;
+      case 'global-request':
+        this.#request(event.request, event.wantReply, event.body);
+        return;
+      case 'identified':
+      case 'banner':
+      case 'debug':
+      case 'global-reply':
+        return;
+    }
+  }
+
+  ask(question: OwnerQuestion): Promise<unknown> {
+    return this.#desk.answer(question as LoginQuestion);
+  }
+
+  ended(cause: SshError | undefined): void {
+    this.#desk.end();
+    this.#forwarding?.end();
+    this.#resolveClosed(cause);
+  }
+
+  #enter(login: Login): void {
+    const { settings, loggedIn } = this.#parts;
+    this.#login = login;
+    this.#forwarding = new Forwarding({
+      driver: this.#driver,
+      handlers: settings.forward,
+      login,
+      window: settings.window,
+      failed: (error) => this.#failed(error),
+    });
+    loggedIn();
+  }
+
+  #open(channel: number, kind: string, body: Uint8Array): void {
+    if (kind === 'session') {
+      this.#openSession(channel);
+    } else if (kind === 'direct-tcpip') {
+      this.#forwarding?.open(channel, body);
+    } else {
+      this.#driver.connection.refuseChannel(channel, OpenFailureReason.unknownChannelType, 'unknown channel type');
+    }
+  }
+
+  #openSession(id: number): void {
+    const { settings } = this.#parts;
+    if (this.#sessions >= settings.capacity.sessions) {
+      const why = `no more than ${settings.capacity.sessions} sessions at once`;
+      this.#driver.connection.refuseChannel(id, OpenFailureReason.resourceShortage, why);
+      return;
+    }
+    this.#sessions++;
+    const session = new ServerSession({
+      login: this.#login as Login,
+      handlers: settings.session,
+      failed: (error) => this.#failed(error),
+    });
+    const channel = ChannelPipe.accept(this.#driver, id, {
+      receiveWindow: settings.window,
+      extras: { request: (name, body) => session.request(name, body) },
+    });
+    session.attach(channel);
+    channel.freed.then(() => this.#sessions--);
+  }
+
+  /** Global requests are answered in order (RFC 4254 §4), each when the one before it is. */
+  #request(name: string, wantReply: boolean, body: Uint8Array): void {
+    const { connection } = this.#driver;
+    const isForward = name === 'tcpip-forward' || name === 'cancel-tcpip-forward';
+    if (this.#waiting === 0 && !isForward) {
+      if (wantReply) connection.replyGlobalRequest(false);
+      return;
+    }
+    if (this.#waiting >= WAITING_REQUESTS) {
+      this.#driver.close(toSshError(`More than ${WAITING_REQUESTS} global requests wait`, 'limit', { fault: 'peer' }));
+      return;
+    }
+    this.#waiting++;
+    this.#requests = this.#requests.then(async () => {
+      const { ok, body: answer } = (await this.#forwarding?.request(name, body)) ?? { ok: false, body: body };
+      this.#waiting--;
+      if (wantReply) connection.replyGlobalRequest(ok, answer);
+      this.#driver.wake();
+    });
+  }
+
+  #failed(error: SshError): void {
+    this.#parts.settings.onError(error);
+  }
+}

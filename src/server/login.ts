@@ -1,0 +1,223 @@
+/**
+ * Answers the core's questions about a login with the caller's functions, and keeps who it was. A refusal leaves in steps of
+ * time, so that it tells little about why. RFC 4252, RFC 4256. Must not know sessions.
+ */
+
+import { printable } from '../bytes/text.ts';
+import type { LoginVerdict, Question } from '../core/events.ts';
+import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
+import { SshError, toSshError } from '../errors.ts';
+import type { Clock } from '../io/clock.ts';
+import { fingerprint, type PublicKey } from '../keys/public_key.ts';
+import type { Attempt, Login, LoginHandlers, LoginResult, Peer, QuestionRound, Step, UserKey } from './handlers.ts';
+
+/** Milliseconds of one step: longer than a look-up in a file, short enough for an agent that shows many keys. */
+const REFUSAL_STEP = 100;
+
+/** The questions that are about a login. */
+export type LoginQuestion = Extract<Question, { kind: 'key-query' | 'login' | 'responses' }>;
+
+export interface LoginDeskParts {
+  readonly handlers: LoginHandlers;
+  readonly crypto: CryptoProvider;
+  readonly clock: Clock;
+  readonly peer: () => Peer;
+  /** What a function of the caller threw. */
+  readonly failed: (error: SshError) => void;
+}
+
+/** A conversation of keyboard-interactive: the caller's function runs on while the client answers. */
+interface Conversation {
+  answers:
+    | { readonly resolve: (responses: readonly string[]) => void; readonly reject: (e: SshError) => void }
+    | undefined;
+  next: (verdict: LoginVerdict) => void;
+  over: boolean;
+}
+
+/** The methods that have a function, as FAILURE names them. */
+export function methodsOf(handlers: LoginHandlers): string[] {
+  const methods: string[] = [];
+  if (handlers.publickey !== undefined) methods.push('publickey');
+  if (handlers.keyboardInteractive !== undefined) methods.push('keyboard-interactive');
+  if (handlers.password !== undefined) methods.push('password');
+  return methods;
+}
+
+export class LoginDesk {
+  readonly #parts: LoginDeskParts;
+  #steps: Step[] = [];
+  #granted: Pick<Login, 'permissions' | 'identity'> = { permissions: {}, identity: undefined };
+  #conversation: Conversation | undefined;
+
+  constructor(parts: LoginDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** The answer that the question wants. Never rejects. */
+  async answer(question: LoginQuestion): Promise<boolean | LoginVerdict> {
+    const { clock } = this.#parts;
+    const began = clock.now();
+    const answer = await this.#decide(question);
+    const isNone = question.kind === 'login' && question.attempt.method === 'none';
+    if ((answer === false || (answer !== true && answer.verdict === 'refuse')) && !isNone) {
+      const wait = REFUSAL_STEP - ((clock.now() - began) % REFUSAL_STEP);
+      await new Promise<void>((resolve) => clock.after(wait, resolve));
+    }
+    return answer;
+  }
+
+  /** Who logged in, once the core says that somebody has. */
+  login(username: string): Login {
+    return { username, steps: this.#steps, ...this.#granted, peer: this.#parts.peer() };
+  }
+
+  /** The connection has ended: nobody answers any more. */
+  end(): void {
+    this.#abandon('The client has gone');
+  }
+
+  async #decide(question: LoginQuestion): Promise<boolean | LoginVerdict> {
+    const { handlers } = this.#parts;
+    if (question.kind === 'responses') return await this.#goOn(question.responses);
+    this.#abandon('The client turned to another method');
+    if (question.kind === 'key-query') {
+      const attempt = this.#attempt(question.username);
+      return await this.#isAcceptable(attempt, this.#keyOf(question.publicKey), question.algorithm);
+    }
+    if (question.succeeded.length === 0) this.#steps = [];
+    const attempt = this.#attempt(question.username);
+    const tried = question.attempt;
+    switch (tried.method) {
+      case 'none':
+        return this.#verdict({ method: 'none' }, await this.#run(() => handlers.none?.(attempt)));
+      case 'password': {
+        const { password, newPassword } = tried;
+        const all = { ...attempt, password, ...(newPassword === undefined ? {} : { newPassword }) };
+        return this.#verdict({ method: 'password' }, await this.#run(() => handlers.password?.(all)));
+      }
+      case 'publickey': {
+        const key = this.#keyOf(tried.publicKey);
+        if (this.#isUsed(attempt, key)) return { verdict: 'refuse' };
+        const { algorithm } = tried;
+        const result = await this.#run(() => handlers.publickey?.({ ...attempt, key, algorithm }));
+        return this.#verdict({ method: 'publickey', key }, result);
+      }
+      case 'keyboard-interactive':
+        return await this.#converse(attempt);
+    }
+  }
+
+  #attempt(username: string): Attempt {
+    return { username, peer: this.#parts.peer(), steps: [...this.#steps] };
+  }
+
+  #keyOf(publicKey: PublicKey): UserKey {
+    return { fingerprint: fingerprint(this.#parts.crypto, publicKey.blob), publicKey };
+  }
+
+  /** A login that takes two keys takes two different ones. */
+  #isUsed({ steps }: Attempt, key: UserKey): boolean {
+    return steps.some((step) => step.key?.fingerprint === key.fingerprint);
+  }
+
+  async #isAcceptable(attempt: Attempt, key: UserKey, algorithm: string): Promise<boolean> {
+    if (this.#isUsed(attempt, key)) return false;
+    const result = await this.#run(() => this.#parts.handlers.publickey?.({ ...attempt, key, algorithm }));
+    return result !== false;
+  }
+
+  /** What a function of the caller says; one that fails lets nobody in. */
+  async #run(ask: () => MaybePromise<LoginResult> | undefined): Promise<LoginResult> {
+    try {
+      return (await ask()) ?? false;
+    } catch (error) {
+      this.#parts.failed(toSshError(error, 'internal', { phase: 'authentication' }));
+      return false;
+    }
+  }
+
+  #verdict(step: Step, result: LoginResult): LoginVerdict {
+    if (result === false) return { verdict: 'refuse' };
+    if (result !== true && 'changePassword' in result) {
+      if (step.method === 'password') return { verdict: 'change-password', prompt: result.changePassword };
+      this.#misused('changePassword is for the method password only');
+      return { verdict: 'refuse' };
+    }
+    if (result !== true && 'partial' in result) {
+      if (result.partial.length === 0) {
+        this.#misused('partial needs the methods that are wanted next');
+        return { verdict: 'refuse' };
+      }
+      this.#steps.push(step);
+      return { verdict: 'partial', methods: result.partial };
+    }
+    this.#steps.push(step);
+    const { permissions = {}, identity } = result === true ? {} : result;
+    this.#granted = { permissions, identity };
+    return { verdict: 'accept' };
+  }
+
+  #misused(message: string): void {
+    this.#parts.failed(new SshError('bad-argument', message, { phase: 'authentication' }));
+  }
+
+  #converse(attempt: Attempt): Promise<LoginVerdict> {
+    return new Promise((next) => {
+      const conversation: Conversation = { answers: undefined, next, over: false };
+      this.#conversation = conversation;
+      const { keyboardInteractive } = this.#parts.handlers;
+      const run = this.#run(() =>
+        keyboardInteractive?.call(this.#parts.handlers, attempt, (round) => ask(conversation, round)),
+      );
+      run.then((result) => {
+        if (conversation.over) return;
+        conversation.over = true;
+        this.#conversation = undefined;
+        conversation.next(this.#verdict({ method: 'keyboard-interactive' }, result));
+      });
+    });
+  }
+
+  #goOn(responses: readonly string[]): Promise<LoginVerdict> {
+    return new Promise((next) => {
+      const conversation = this.#conversation;
+      if (conversation?.answers === undefined) {
+        next({ verdict: 'refuse' });
+        return;
+      }
+      conversation.next = next;
+      const { resolve } = conversation.answers;
+      conversation.answers = undefined;
+      resolve(responses);
+    });
+  }
+
+  #abandon(why: string): void {
+    const conversation = this.#conversation;
+    if (conversation === undefined) return;
+    this.#conversation = undefined;
+    conversation.over = true;
+    conversation.answers?.reject(new SshError('aborted', why, { fault: 'peer', phase: 'authentication' }));
+  }
+}
+
+function ask(conversation: Conversation, round: QuestionRound): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    if (conversation.over) {
+      reject(new SshError('aborted', 'The client does not answer any more', { phase: 'authentication' }));
+      return;
+    }
+    if (conversation.answers !== undefined) {
+      reject(new SshError('bad-argument', 'One round of questions at a time: await ask(…) before the next'));
+      return;
+    }
+    const { title = '', instruction = '', prompts } = round;
+    if (prompts.some(({ text }) => text === '')) {
+      reject(new SshError('bad-argument', `A prompt must not be empty (RFC 4256 §3.3), after "${printable(title)}"`));
+      return;
+    }
+    conversation.answers = { resolve, reject };
+    conversation.next({ verdict: 'prompt', title, instruction, prompts });
+  });
+}

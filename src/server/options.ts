@@ -1,0 +1,119 @@
+/** What a server can be told, with the defaults, and the checks of what a caller passes. */
+
+import { chooseAlgorithms } from '../core/algorithms/lists.ts';
+import {
+  badArgument,
+  requireNumbers,
+  type SideOptions,
+  type SideSettings,
+  sideSettings,
+  withoutUndefined,
+} from '../core/options.ts';
+import type { CryptoProvider } from '../crypto/provider.ts';
+import type { SshError } from '../errors.ts';
+import { PrivateKey } from '../keys/key_pair.ts';
+import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
+import { type Signer, signatureAlgorithms } from '../keys/signature.ts';
+import type { ServerConnection } from './connection.ts';
+import type { ForwardHandlers, LoginHandlers, SessionHandlers } from './handlers.ts';
+import { methodsOf } from './login.ts';
+
+/** Milliseconds after which a wait for the client ends. */
+export interface ServerTimeouts {
+  /** From the start to the client's identification. Default: 30 s. */
+  readonly identification: number;
+  /** For a key exchange. Default: 60 s. */
+  readonly keyExchange: number;
+  /** From the start to the end of the login. Default: 120 s. */
+  readonly login: number;
+  /** From our CLOSE of a channel to the client's. Default: 10 s. */
+  readonly channelClose: number;
+}
+
+/** How much a server takes on. What comes beyond is refused. */
+export interface ServerCapacity {
+  /** Connections at once. Default: 1024. */
+  readonly connections: number;
+  /** Of those, how many may be not logged in yet. Default: 100. */
+  readonly unauthenticated: number;
+  /** Sessions open at once in one connection. Default: 10, as in OpenSSH (MaxSessions). */
+  readonly sessions: number;
+}
+
+/** Options of a server. */
+export interface ServerOptions extends SideOptions {
+  /** What the server proves itself with: contents of key files, parsed keys, or anything that signs. At least one. */
+  readonly hostKeys: readonly (string | Uint8Array | PrivateKey | Signer)[];
+  /** Who may log in. Required: there is no default. */
+  readonly auth: LoginHandlers;
+  /** What users may start. Default: nothing. */
+  readonly session?: SessionHandlers | undefined;
+  /** What users may have forwarded. Default: nothing. */
+  readonly forward?: ForwardHandlers | undefined;
+  /** Text that clients show before the login. */
+  readonly banner?: string | undefined;
+  /** Signature algorithms that users may sign with. Default: all that puressh verifies. */
+  readonly signatures?: readonly string[] | undefined;
+  readonly timeouts?: Partial<ServerTimeouts> | undefined;
+  readonly capacity?: Partial<ServerCapacity> | undefined;
+  /** Called with every connection as it begins; its `closed` tells the end. */
+  readonly onConnection?: ((connection: ServerConnection) => void) | undefined;
+  /** Called with what a function of yours threw, and with what a listener met. Default: nobody is told. */
+  readonly onError?: ((error: SshError) => void) | undefined;
+}
+
+/** Options with everything in its place. */
+export interface ServerSettings extends SideSettings {
+  readonly hostKeys: readonly Signer[];
+  readonly auth: LoginHandlers;
+  readonly methods: readonly string[];
+  readonly session: SessionHandlers;
+  readonly forward: ForwardHandlers;
+  readonly banner: string;
+  readonly signatures: readonly string[];
+  readonly capacity: ServerCapacity;
+  readonly onConnection: (connection: ServerConnection) => void;
+  readonly onError: (error: SshError) => void;
+}
+
+const DEFAULT_CAPACITY: ServerCapacity = { connections: 1024, unauthenticated: 100, sessions: 10 };
+
+/** Checks the options and adds the defaults; throws `bad-argument`, or what is wrong with a host key. */
+export async function serverSettings(options: ServerOptions, crypto: CryptoProvider): Promise<ServerSettings> {
+  if (typeof options !== 'object' || options === null) throw badArgument('The options are missing: hostKeys, auth');
+  const { auth, hostKeys, session = {}, forward = {}, banner = '' } = options;
+  if (typeof auth !== 'object' || auth === null) {
+    throw badArgument('auth is required: functions such as { password, publickey }, see LoginHandlers');
+  }
+  const methods = methodsOf(auth);
+  if (methods.length === 0 && auth.none === undefined) {
+    throw badArgument('auth has no function, so nobody could log in: give publickey, password or keyboardInteractive');
+  }
+  if (!Array.isArray(hostKeys) || hostKeys.length === 0) throw badArgument('hostKeys needs at least one key');
+  const timeouts = options.timeouts ?? {};
+  requireNumbers('timeouts', timeouts, 1);
+  const capacity = { ...DEFAULT_CAPACITY, ...withoutUndefined(options.capacity) };
+  requireNumbers('capacity', capacity, 1);
+  const signatures = options.signatures ?? [...signatureAlgorithms.keys()];
+  const unknown = signatures.find((name) => !signatureAlgorithms.has(name));
+  if (unknown !== undefined) throw badArgument(`signatures names "${unknown}", which puressh does not know`);
+  const times = withoutUndefined({
+    identificationTime: timeouts.identification,
+    keyExchangeTime: timeouts.keyExchange,
+    loginTime: timeouts.login,
+    channelCloseTime: timeouts.channelClose,
+  });
+  const settings = sideSettings(options, times);
+  chooseAlgorithms(crypto, settings.algorithms);
+  const signers = await Promise.all(hostKeys.map((key) => signerFor(key, crypto)));
+  const { onConnection = () => {}, onError = () => {} } = options;
+  const handlers = { auth, methods, session, forward };
+  return { ...settings, ...handlers, hostKeys: signers, banner, signatures, capacity, onConnection, onError };
+}
+
+async function signerFor(key: ServerOptions['hostKeys'][number], crypto: CryptoProvider): Promise<Signer> {
+  if (key instanceof PrivateKey) return signerOf(crypto, key);
+  if (typeof key === 'string' || key instanceof Uint8Array) return signerOf(crypto, parsePrivateKey(key, crypto));
+  if (typeof key?.sign === 'function') return key;
+  throw badArgument(`A host key is the content of a key file, a key, or a signer, not ${typeof key}`);
+}

@@ -1,0 +1,65 @@
+/** A server: takes connections as byte pipes, within its capacity, and knows those that live. Must not know sockets. */
+
+import type { CryptoProvider } from '../crypto/provider.ts';
+import type { Clock } from '../io/clock.ts';
+import type { BytePipe } from '../io/pipe.ts';
+import { ServerConnection } from './connection.ts';
+import type { ServerSettings } from './options.ts';
+
+export interface ServerParts {
+  readonly settings: ServerSettings;
+  readonly crypto: CryptoProvider;
+  readonly clock: Clock;
+}
+
+export class Server {
+  readonly #parts: ServerParts;
+  readonly #connections = new Set<ServerConnection>();
+  #unauthenticated = 0;
+  #closed = false;
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+  }
+
+  /** Connections that live, logged in or not. */
+  get connections(): ReadonlySet<ServerConnection> {
+    return this.#connections;
+  }
+
+  /** Serves a client over `pipe`, which is the server's from now on. `undefined`: there are too many already. */
+  accept(pipe: BytePipe, remote?: { readonly address: string; readonly port: number }): ServerConnection | undefined {
+    const { settings, crypto, clock } = this.#parts;
+    const { connections, unauthenticated } = settings.capacity;
+    if (this.#closed || this.#connections.size >= connections || this.#unauthenticated >= unauthenticated) {
+      refuse(pipe);
+      return undefined;
+    }
+    let waits = true;
+    this.#unauthenticated++;
+    const settle = (): void => {
+      if (waits) this.#unauthenticated--;
+      waits = false;
+    };
+    const connection = new ServerConnection({ pipe, remote, settings, crypto, clock, loggedIn: settle });
+    this.#connections.add(connection);
+    connection.closed.then(() => {
+      settle();
+      this.#connections.delete(connection);
+    });
+    settings.onConnection(connection);
+    connection.start();
+    return connection;
+  }
+
+  /** Disconnects every client and takes no more; resolves when all are gone. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#connections].map((connection) => connection.close()));
+  }
+}
+
+function refuse(pipe: BytePipe): void {
+  pipe.open({ data: () => {}, end: () => {}, drain: () => {}, closed: () => {} });
+  pipe.close();
+}

@@ -1,0 +1,265 @@
+/**
+ * A session as its server has it: what the client asked for, and the program that runs on it with its streams. RFC 4254 §6.
+ * Must not know what programs do.
+ */
+
+import { decodeFields, encodeFields } from '../bytes/schema.ts';
+import { decodeLenient, printable, utf8 } from '../bytes/text.ts';
+import { SshError, toSshError } from '../errors.ts';
+import type { ChannelPipe } from '../io/channel_pipe.ts';
+import type { BytePipe } from '../io/pipe.ts';
+import { readPtyModes } from '../wire/pty_modes.ts';
+import { channelRequest } from '../wire/requests.ts';
+import type { Login, Program, ProgramEnd, SessionHandlers } from './handlers.ts';
+import { ProgramStreams } from './program_streams.ts';
+
+/** Variables that one session may set, and their bytes together: OpenSSH's limits are of that order. */
+const MAX_VARIABLES = 128;
+const MAX_VARIABLE_BYTES = 64 * 1024;
+
+/** The terminal that a client has (RFC 4254 §6.2). Pixels of 0 are unknown. */
+export interface Terminal {
+  /** Its kind, as in TERM, sanitised. */
+  readonly term: string;
+  readonly columns: number;
+  readonly rows: number;
+  readonly widthPixels: number;
+  readonly heightPixels: number;
+  /** Terminal modes by opcode (RFC 4254 §8). */
+  readonly modes: ReadonlyMap<number, number>;
+}
+
+/** What a client asked to have started. */
+export type Start =
+  | { readonly kind: 'exec'; readonly command: string }
+  | { readonly kind: 'shell' }
+  | { readonly kind: 'subsystem'; readonly name: string };
+
+export interface SessionParts {
+  readonly login: Login;
+  readonly handlers: SessionHandlers;
+  /** What a program threw. */
+  readonly failed: (error: SshError) => void;
+}
+
+type State = 'waiting' | 'running' | 'ended';
+
+export class ServerSession {
+  readonly login: Login;
+  /** Called with a signal of the client, named without `SIG`. */
+  onSignal: ((signal: string) => void) | undefined;
+  /** Called when the client's terminal has another size, with `terminal` changed. */
+  onResize: ((terminal: Terminal) => void) | undefined;
+  readonly #parts: SessionParts;
+  readonly #abort = new AbortController();
+  readonly #environment = new Map<string, string>();
+  #environmentBytes = 0;
+  #terminal: Terminal | undefined;
+  #start: Start | undefined;
+  #asked: Start | undefined;
+  #state: State = 'waiting';
+  #channel: ChannelPipe | undefined;
+  #streams: ProgramStreams | undefined;
+  #pipeTaken = false;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.login = parts.login;
+    const { environment = {} } = parts.login.permissions;
+    for (const [name, value] of Object.entries(environment)) this.#environment.set(name, value);
+  }
+
+  /** The channel; given once, right after it was confirmed. */
+  attach(channel: ChannelPipe): void {
+    this.#channel = channel;
+    channel.freed.then(() => this.#lost());
+  }
+
+  /** What runs here: the command that the user is bound to, or what the client asked for. */
+  get start(): Start {
+    return this.#start as Start;
+  }
+
+  /** What the client asked for. */
+  get asked(): Start {
+    return this.#asked as Start;
+  }
+
+  /** The command of `exec`; `undefined` for a shell or a subsystem. */
+  get command(): string | undefined {
+    return this.#start?.kind === 'exec' ? this.#start.command : undefined;
+  }
+
+  /** Variables that the client wants set, and those of the user's key. They are the client's word: filter before use. */
+  get environment(): ReadonlyMap<string, string> {
+    return this.#environment;
+  }
+
+  /** The client's terminal, if it asked for one. */
+  get terminal(): Terminal | undefined {
+    return this.#terminal;
+  }
+
+  /** Fires when the client has closed the session, or is gone. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** What the client writes to the program; it ends with the client's end of input. Nobody is held up by an unread one but the client. */
+  get stdin(): ReadableStream<Uint8Array> {
+    return this.#open().stdin;
+  }
+
+  /** What the program writes. A write resolves once there is room. */
+  get stdout(): WritableStream<Uint8Array> {
+    return this.#open().stdout;
+  }
+
+  get stderr(): WritableStream<Uint8Array> {
+    return this.#open().stderr;
+  }
+
+  /** Writes text or bytes to stdout; resolves once there is room for more, rejects when the client is gone. */
+  write(data: string | Uint8Array): Promise<void> {
+    return put(this.stdout, data);
+  }
+
+  /** The same for stderr. */
+  writeError(data: string | Uint8Array): Promise<void> {
+    return put(this.stderr, data);
+  }
+
+  /** The session as a pipe, in place of its streams: for programs that speak a protocol of their own. */
+  get pipe(): BytePipe {
+    if (this.#streams !== undefined) throw new SshError('bad-argument', 'The streams of this session are in use');
+    this.#pipeTaken = true;
+    return this.#channel as ChannelPipe;
+  }
+
+  /** A request of the client: whether it is granted. */
+  request(name: string, body: Uint8Array): boolean {
+    switch (name) {
+      case 'env':
+        return this.#setVariable(body);
+      case 'pty-req':
+        return this.#setTerminal(body);
+      case 'exec': {
+        const { command } = decodeFields(channelRequest.exec, body, name);
+        return this.#run({ kind: 'exec', command: decodeLenient(command) });
+      }
+      case 'shell':
+        decodeFields(channelRequest.shell, body, name);
+        return this.#run({ kind: 'shell' });
+      case 'subsystem':
+        return this.#run({ kind: 'subsystem', name: decodeFields(channelRequest.subsystem, body, name).name });
+      case 'window-change':
+        return this.#resize(body);
+      case 'signal': {
+        const { signal } = decodeFields(channelRequest.signal, body, name);
+        if (this.#state !== 'running') return false;
+        this.onSignal?.(printable(signal, 64));
+        return true;
+      }
+      default:
+        return false;
+    }
+  }
+
+  #setVariable(body: Uint8Array): boolean {
+    const { name, value } = decodeFields(channelRequest.env, body, 'env');
+    const size = name.length + value.length;
+    if (this.#state !== 'waiting' || name === '' || /[=\0]/.test(name) || value.includes('\0')) return false;
+    // the key's own variables are not the client's to change
+    if (Object.hasOwn(this.login.permissions.environment ?? {}, name)) return false;
+    const isFull = this.#environment.size >= MAX_VARIABLES || this.#environmentBytes + size > MAX_VARIABLE_BYTES;
+    if (isFull) return false;
+    this.#environmentBytes += size;
+    this.#environment.set(name, value);
+    return true;
+  }
+
+  #setTerminal(body: Uint8Array): boolean {
+    const { term, modes, ...size } = decodeFields(channelRequest['pty-req'], body, 'pty-req');
+    if (this.#state !== 'waiting' || this.#terminal !== undefined) return false;
+    if (this.login.permissions.pty === false) return false;
+    this.#terminal = { term: printable(term, 64), ...size, modes: readPtyModes(modes) };
+    return true;
+  }
+
+  #resize(body: Uint8Array): boolean {
+    const size = decodeFields(channelRequest['window-change'], body, 'window-change');
+    if (this.#terminal === undefined) return false;
+    this.#terminal = { ...this.#terminal, ...size };
+    this.onResize?.(this.#terminal);
+    return true;
+  }
+
+  /** One program a session. A user who is bound to a command gets that, whatever was asked for. */
+  #run(asked: Start): boolean {
+    if (this.#state !== 'waiting') return false;
+    const { command } = this.login.permissions;
+    const start: Start = command === undefined ? asked : { kind: 'exec', command };
+    const program = this.#programFor(start);
+    if (program === undefined) return false;
+    this.#state = 'running';
+    this.#start = start;
+    this.#asked = asked;
+    // the answer to the request leaves before anything that the program writes
+    queueMicrotask(() => this.#execute(program));
+    return true;
+  }
+
+  #programFor(start: Start): Program | undefined {
+    const { handlers } = this.#parts;
+    if (start.kind === 'exec') return handlers.exec?.bind(handlers);
+    if (start.kind === 'shell') return handlers.shell?.bind(handlers);
+    const { subsystems = {} } = handlers;
+    return Object.hasOwn(subsystems, start.name) ? subsystems[start.name] : undefined;
+  }
+
+  async #execute(program: Program): Promise<void> {
+    let end: ProgramEnd = 1;
+    try {
+      end = await program(this);
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#parts.failed(toSshError(error, 'internal', { phase: 'open' }));
+    }
+    if (!this.#pipeTaken) await this.#open().written();
+    this.#end(end);
+  }
+
+  #end(end: ProgramEnd): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    const channel = this.#channel as ChannelPipe;
+    if (typeof end === 'object') {
+      const { signal, coreDumped = false, message = '' } = end;
+      const body = { signal: signal.replace(/^SIG/, ''), coreDumped, message, language: '' };
+      channel.finish('exit-signal', encodeFields(channelRequest['exit-signal'], body));
+    } else {
+      // RFC 4254 §6.10 says uint32; a negative code is what its low bits say
+      channel.finish('exit-status', encodeFields(channelRequest['exit-status'], { status: Number(end ?? 0) >>> 0 }));
+    }
+    this.#streams?.drop();
+  }
+
+  #open(): ProgramStreams {
+    if (this.#pipeTaken) throw new SshError('bad-argument', 'This session is in use as a pipe');
+    this.#streams ??= new ProgramStreams(this.#channel as ChannelPipe);
+    return this.#streams;
+  }
+
+  #lost(): void {
+    this.#state = 'ended';
+    this.#abort.abort(new SshError('channel-closed', 'The client closed the session', { fault: 'peer' }));
+  }
+}
+
+async function put(stream: WritableStream<Uint8Array>, data: string | Uint8Array): Promise<void> {
+  const writer = stream.getWriter();
+  try {
+    await writer.write(typeof data === 'string' ? utf8(data) : data);
+  } finally {
+    writer.releaseLock();
+  }
+}
