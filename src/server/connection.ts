@@ -6,27 +6,41 @@
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { Connection } from '../core/connection.ts';
 import type { Negotiated } from '../core/events.ts';
+import type { SideSettings } from '../core/options.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { type SshError, toSshError } from '../errors.ts';
 import { ChannelPipe } from '../io/channel_pipe.ts';
 import type { Clock } from '../io/clock.ts';
 import { type ConnectionEvent, Driver, type DriverOwner, type OwnerQuestion } from '../io/driver.ts';
 import type { BytePipe } from '../io/pipe.ts';
+import type { Signer } from '../keys/signature.ts';
 import { OpenFailureReason } from '../wire/numbers.ts';
 import { Forwarding } from './forward.ts';
-import type { Login, Peer } from './handlers.ts';
+import type { ForwardHandlers, Login, LoginHandlers, Peer } from './handlers.ts';
 import { LoginDesk, type LoginQuestion } from './login.ts';
-import type { ServerSettings } from './options.ts';
-import { ServerSession } from './session.ts';
+import { ServerSession, type SessionHandlers } from './session.ts';
 
 /** Global requests of one client that may wait for the answer to an earlier one. */
 const WAITING_REQUESTS = 64;
+
+/** What a connection is told: see the options of the server. */
+export interface ConnectionSettings extends SideSettings {
+  readonly hostKeys: readonly Signer[];
+  readonly auth: LoginHandlers;
+  readonly methods: readonly string[];
+  readonly session: SessionHandlers;
+  readonly forward: ForwardHandlers;
+  readonly banner: string;
+  readonly signatures: readonly string[];
+  readonly capacity: { readonly sessions: number };
+  readonly onError: (error: SshError) => void;
+}
 
 export interface ServerConnectionParts {
   readonly pipe: BytePipe;
   /** Where it comes from, where that is known. */
   readonly remote?: { readonly address: string; readonly port: number } | undefined;
-  readonly settings: ServerSettings;
+  readonly settings: ConnectionSettings;
   readonly crypto: CryptoProvider;
   readonly clock: Clock;
   /** The client has logged in. */

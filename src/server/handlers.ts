@@ -1,6 +1,6 @@
 /**
- * How a server is told who may log in and what a user may do: functions that take what is known and return what follows.
- * RFC 4252, RFC 4254 §6, §7. Types only.
+ * How a server is told who may log in and what may be forwarded: functions that take what is known and return what follows.
+ * RFC 4252, RFC 4254 §7. Types only.
  */
 
 import type { Prompt } from '../core/events.ts';
@@ -9,7 +9,6 @@ import type { Accepted, Listener } from '../io/listen.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import type { ByteStreams } from '../io/streams.ts';
 import type { PublicKey } from '../keys/public_key.ts';
-import type { ServerSession } from './session.ts';
 
 /** Who is at the other end. */
 export interface Peer {
@@ -101,24 +100,6 @@ export interface Login {
   /** What the function that let the user in gave as `identity`. */
   readonly identity: unknown;
   readonly peer: Peer;
-}
-
-/** How a program ended: its code, or the signal that ended it, without `SIG`. Nothing is code 0. */
-export type ProgramEnd =
-  | number
-  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has ended well
-  | void
-  | { readonly signal: string; readonly coreDumped?: boolean; readonly message?: string };
-
-/** Runs a program on a session. What it throws is told to `onError`, and the client gets code 1. */
-export type Program = (session: ServerSession) => MaybePromise<ProgramEnd>;
-
-/** What users may start; what has no function is refused. */
-export interface SessionHandlers {
-  exec?: Program;
-  shell?: Program;
-  /** By name, such as `sftp`. */
-  readonly subsystems?: Readonly<Record<string, Program>>;
 }
 
 /** Where a client wants to be connected to, and on whose behalf (RFC 4254 §7.2). The peer's word, sanitised. */

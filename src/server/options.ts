@@ -1,22 +1,16 @@
 /** What a server can be told, with the defaults, and the checks of what a caller passes. */
 
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
-import {
-  badArgument,
-  requireNumbers,
-  type SideOptions,
-  type SideSettings,
-  sideSettings,
-  withoutUndefined,
-} from '../core/options.ts';
+import { badArgument, requireNumbers, type SideOptions, sideSettings, withoutUndefined } from '../core/options.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import type { SshError } from '../errors.ts';
 import { PrivateKey } from '../keys/key_pair.ts';
 import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
 import { type Signer, signatureAlgorithms } from '../keys/signature.ts';
-import type { ServerConnection } from './connection.ts';
-import type { ForwardHandlers, LoginHandlers, SessionHandlers } from './handlers.ts';
+import type { ConnectionSettings, ServerConnection } from './connection.ts';
+import type { ForwardHandlers, LoginHandlers } from './handlers.ts';
 import { methodsOf } from './login.ts';
+import type { SessionHandlers } from './session.ts';
 
 /** Milliseconds after which a wait for the client ends. */
 export interface ServerTimeouts {
@@ -63,17 +57,9 @@ export interface ServerOptions extends SideOptions {
 }
 
 /** Options with everything in its place. */
-export interface ServerSettings extends SideSettings {
-  readonly hostKeys: readonly Signer[];
-  readonly auth: LoginHandlers;
-  readonly methods: readonly string[];
-  readonly session: SessionHandlers;
-  readonly forward: ForwardHandlers;
-  readonly banner: string;
-  readonly signatures: readonly string[];
+export interface ServerSettings extends ConnectionSettings {
   readonly capacity: ServerCapacity;
   readonly onConnection: (connection: ServerConnection) => void;
-  readonly onError: (error: SshError) => void;
 }
 
 const DEFAULT_CAPACITY: ServerCapacity = { connections: 1024, unauthenticated: 100, sessions: 10 };

@@ -5,12 +5,13 @@
 
 import { decodeFields, encodeFields } from '../bytes/schema.ts';
 import { decodeLenient, printable, utf8 } from '../bytes/text.ts';
+import type { MaybePromise } from '../crypto/provider.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { readPtyModes } from '../wire/pty_modes.ts';
 import { channelRequest } from '../wire/requests.ts';
-import type { Login, Program, ProgramEnd, SessionHandlers } from './handlers.ts';
+import type { Login } from './handlers.ts';
 import { ProgramStreams } from './program_streams.ts';
 
 /** Variables that one session may set, and their bytes together: OpenSSH's limits are of that order. */
@@ -34,6 +35,24 @@ export type Start =
   | { readonly kind: 'exec'; readonly command: string }
   | { readonly kind: 'shell' }
   | { readonly kind: 'subsystem'; readonly name: string };
+
+/** How a program ended: its code, or the signal that ended it, without `SIG`. Nothing is code 0. */
+export type ProgramEnd =
+  | number
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has ended well
+  | void
+  | { readonly signal: string; readonly coreDumped?: boolean; readonly message?: string };
+
+/** Runs a program on a session. What it throws is told to `onError`, and the client gets code 1. */
+export type Program = (session: ServerSession) => MaybePromise<ProgramEnd>;
+
+/** What users may start; what has no function is refused. */
+export interface SessionHandlers {
+  exec?: Program;
+  shell?: Program;
+  /** By name, such as `sftp`. */
+  readonly subsystems?: Readonly<Record<string, Program>>;
+}
 
 export interface SessionParts {
   readonly login: Login;
