@@ -1,10 +1,12 @@
-/** puressh for Deno: everything of `puressh`, connections over TCP, and the files of the machine and the user. */
+/** puressh for Deno: everything of `puressh`, connections over TCP both ways, and the files of the machine and the user. */
 
 import { type ClientOptions, connectPipe, connectTcp, type Runtime } from './connect.ts';
 import { nodeCrypto } from './crypto/native/node.ts';
 import type { BytePipe } from './io/pipe.ts';
+import { createServerIn, type ListenServerOptions, listenTcp, type ServerOptions, type SshServer } from './serve.ts';
 import type { SshClient } from './ssh_client.ts';
 import { denoFiles } from './transports/deno_files.ts';
+import { listenDeno } from './transports/deno_listener.ts';
 import { dialDeno } from './transports/deno_socket.ts';
 
 export * from './index.ts';
@@ -21,4 +23,14 @@ export function connect(options: ClientOptions): Promise<SshClient> {
 /** Connects over any byte pipe and logs in. The pipe belongs to the client from now on; it is closed when that fails. */
 export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
   return connectPipe(runtime, pipe, options);
+}
+
+/** A server that listens on TCP. Rejects with an `SshError`: `bad-argument`, or `connect-failed` in phase `listen`. */
+export function listen(options: ListenServerOptions): Promise<SshServer> {
+  return listenTcp(runtime, listenDeno, options);
+}
+
+/** A server that listens nowhere: `server.serve(stream)` serves one client over any byte stream. Rejects with `bad-argument`. */
+export function createServer(options: ServerOptions): Promise<SshServer> {
+  return createServerIn(runtime, options);
 }

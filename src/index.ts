@@ -6,6 +6,11 @@
 import { type ClientOptions, connectPipe } from './connect.ts';
 import { pureProvider } from './crypto/pure/index.ts';
 import type { BytePipe } from './io/pipe.ts';
+import type { PrivateKey } from './keys/key_pair.ts';
+import { newEd25519Key } from './keys/key_pair.ts';
+import { createServerIn, type ServerOptions, type SshServer } from './serve.ts';
+import type { LoginHandlers } from './server/handlers.ts';
+import { passwordsIn } from './server/passwords.ts';
 import type { SshClient } from './ssh_client.ts';
 
 /**
@@ -14,6 +19,21 @@ import type { SshClient } from './ssh_client.ts';
  */
 export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
   return connectPipe({ crypto: { auto: pureProvider, pure: pureProvider } }, pipe, options);
+}
+
+/** A server that listens nowhere: `server.serve(stream)` serves one client over any byte stream. Rejects with `bad-argument`. */
+export function createServer(options: ServerOptions): Promise<SshServer> {
+  return createServerIn({ crypto: { auto: pureProvider, pure: pureProvider } }, options);
+}
+
+/** Fixed passwords by user name, as `auth.password` of a server; for small servers and tests. */
+export function passwords(users: Readonly<Record<string, string>>): NonNullable<LoginHandlers['password']> {
+  return passwordsIn(pureProvider, users);
+}
+
+/** A new Ed25519 key, such as the host key of a server that lives for a test. */
+export function generateKey(comment = ''): PrivateKey {
+  return newEd25519Key(pureProvider, comment);
 }
 
 export type { Bytes } from './bytes/bytes.ts';
@@ -62,6 +82,23 @@ export {
   type PublicKeyParts,
 } from './keys/public_key.ts';
 export type { Signer } from './keys/signature.ts';
+export type { ListenServerOptions, ServerOptions, SshServer } from './serve.ts';
+export type { ServerConnection } from './server/connection.ts';
+export type {
+  Attempt,
+  ForwardHandlers,
+  ForwardTarget,
+  Login,
+  LoginHandlers,
+  LoginResult,
+  Peer,
+  Permissions,
+  QuestionRound,
+  Step,
+  UserKey,
+} from './server/handlers.ts';
+export type { ServerCapacity, ServerTimeouts } from './server/options.ts';
+export type { Program, ProgramEnd, ServerSession, SessionHandlers, Start, Terminal } from './server/session.ts';
 export { type ReadFileOptions, type RenameOptions, SftpClient, type SftpClientOptions } from './sftp/client.ts';
 export type { RemoteFile } from './sftp/file.ts';
 export type { GetOptions, LocalTarget } from './sftp/get.ts';

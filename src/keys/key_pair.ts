@@ -3,6 +3,7 @@
  * does with signatures.
  */
 
+import { copy } from '../bytes/bytes.ts';
 import { bigintFromBytes, resizeInteger } from '../bytes/mpint.ts';
 import { isAllZero } from '../bytes/secret.ts';
 import type { CryptoProvider, CurveName, RsaPrivateKey } from '../crypto/provider.ts';
@@ -40,6 +41,12 @@ export class PrivateKey {
  */
 export function keyPairOf(crypto: CryptoProvider, secret: PrivateKeySecret, comment = ''): PrivateKey {
   return new PrivateKey(parsePublicKey(publicBlob(crypto, secret), crypto), secret, comment);
+}
+
+/** A new Ed25519 key. */
+export function newEd25519Key(crypto: CryptoProvider, comment = ''): PrivateKey {
+  // a copy, because a random source may use its buffer again
+  return keyPairOf(crypto, { type: 'ssh-ed25519', seed: copy(crypto.random(32)) }, comment);
 }
 
 /** The secret of an ECDSA key whose scalar may be shorter or longer by zeros; throws `crypto` when it is too long. */

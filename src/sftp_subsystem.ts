@@ -1,0 +1,21 @@
+/** SFTP as a program on a session: here the parts of one rank meet that must not import each other. */
+
+import type { MaybePromise } from './crypto/provider.ts';
+import type { Login, Program } from './server/handlers.ts';
+import type { SftpBackend } from './sftp/server/backend.ts';
+import { type SftpServerOptions, serveSftp } from './sftp/server/server.ts';
+
+/** Files for every user alike, or for each their own. */
+export type SftpSource = SftpBackend | ((login: Login) => MaybePromise<SftpBackend>);
+
+/** Options of the subsystem. */
+export type SftpSubsystemOptions = Omit<SftpServerOptions, 'backend' | 'username' | 'signal'>;
+
+/** Serves files: the program for the subsystem `sftp`. */
+export function sftpSubsystem(source: SftpSource, options: SftpSubsystemOptions = {}): Program {
+  return async (session) => {
+    const { pipe, login, signal } = session;
+    const backend = typeof source === 'function' ? await source(login) : source;
+    await serveSftp(pipe, { ...options, backend, username: login.username, signal });
+  };
+}
