@@ -4,7 +4,7 @@
  */
 
 /** Longest pattern in characters; OpenSSH's match_pattern_list gives up on longer ones, and so does this. */
-const MAX_PATTERN = 1023;
+export const MAX_PATTERN = 1023;
 
 /** `text` with A–Z in lower case and nothing else changed: host names compare in ASCII (RFC 4343). */
 export function lowerAscii(text: string): string {
