@@ -1,0 +1,159 @@
+/**
+ * authorized_keys files: sshd(8), AUTHORIZED_KEYS FILE FORMAT. Text in, keys out, and which of them lets a client in.
+ * Decides as OpenSSH's sshd does; where it does not, it is the stricter, but for a byte order mark, which it skips, and
+ * IPv4 addresses that are written as IPv6. Must not know where files are, a clock, or a time zone.
+ */
+
+import { equalBytes } from '../bytes/bytes.ts';
+import { decodeLenient, printable } from '../bytes/text.ts';
+import { SshError } from '../errors.ts';
+import { matchFromList } from './from_list.ts';
+import { type KeyOptions, readKeyOptions, scanKeyOptions, type WrittenOption } from './key_options.ts';
+import { type PublicKey, parsePublicKey } from './public_key.ts';
+import { parsePublicKeyLine } from './public_key_line.ts';
+
+/** Longest line in characters. sshd(8) promises 8 kilobytes; long lists of `permitopen` and `environment` need more. */
+export const MAX_LINE = 65_536;
+
+/** Most lines that are neither blank nor comments. One account that serves many people has some ten thousand. */
+export const MAX_ENTRIES = 65_536;
+
+/** One line that lets a key in. */
+export interface AuthorizedKey {
+  /** The number of the line, from 1. */
+  readonly line: number;
+  readonly publicKey: PublicKey;
+  /** Means nothing; text of whoever wrote the file. */
+  readonly comment: string;
+  readonly options: KeyOptions;
+}
+
+/** A line that is neither blank nor a comment and lets nobody in. */
+export interface RefusedLine {
+  readonly line: number;
+  readonly reason: string;
+}
+
+/** What a file says. */
+export interface AuthorizedKeys {
+  /** In the order of the lines, which is the order in which they are tried. */
+  readonly keys: readonly AuthorizedKey[];
+  readonly refused: readonly RefusedLine[];
+}
+
+/** What the file itself does not say. */
+export interface AuthorizedKeysOptions {
+  /**
+   * Minutes that the time zone of an `expiry-time` without `Z` is ahead of UTC; default 0. OpenSSH takes the time zone of
+   * the system, which changes where there is a summer time: with `Z` there is no doubt.
+   */
+  readonly utcOffset?: number;
+}
+
+/** Who wants in, and when. */
+export interface LoginContext {
+  /** The client's IP address. Without it no key with `from` lets anybody in. */
+  readonly address?: string;
+  /** The name of that address, if a look-up of the name leads back to it. Without it names in `from` match nothing. */
+  readonly host?: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The lines of an authorized_keys file. Never throws: what cannot be used is reported in `refused`. */
+export function parseAuthorizedKeys(text: string | Uint8Array, options: AuthorizedKeysOptions = {}): AuthorizedKeys {
+  const keys: AuthorizedKey[] = [];
+  const refused: RefusedLine[] = [];
+  const content = (typeof text === 'string' ? text : decodeLenient(text)).replace(/^\ufeff/, '');
+  let number = 0;
+  for (const raw of content.split('\n')) {
+    number++;
+    const line = trimLine(raw);
+    if (line === '' || line.startsWith('#')) continue;
+    if (keys.length + refused.length === MAX_ENTRIES) {
+      refused.push({ line: number, reason: `This line and all below it: more than ${MAX_ENTRIES} keys in one file` });
+      break;
+    }
+    const entry = parseLine(line, options.utcOffset ?? 0);
+    if (typeof entry === 'string') refused.push({ line: number, reason: entry });
+    else keys.push({ line: number, ...entry });
+  }
+  return { keys, refused };
+}
+
+/** Blanks of sshd are space and tab; the end of a line may be CRLF. */
+function trimLine(raw: string): string {
+  let start = 0;
+  let end = raw.endsWith('\r') ? raw.length - 1 : raw.length;
+  while (start < end && isBlank(raw[start])) start++;
+  while (end > start && isBlank(raw[end - 1])) end--;
+  return raw.slice(start, end);
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t';
+}
+
+type Entry = Omit<AuthorizedKey, 'line'>;
+
+/** What a line says, or the reason why it says nothing. */
+function parseLine(line: string, utcOffset: number): Entry | string {
+  if (line.length > MAX_LINE) return `A line of ${line.length} characters; ${MAX_LINE} are read`;
+  if (line.includes('\0')) return 'A null byte in the line; is the file UTF-16?';
+  if (line.includes('\r')) return 'A carriage return within the line; lines end with LF or CRLF';
+  const plain = parseKey(line);
+  if (typeof plain !== 'string') return withOptions(plain, [], utcOffset);
+  const scanned = scanKeyOptions(line);
+  if (typeof scanned === 'string') return scanned;
+  if (scanned.rest === '') return plain;
+  const key = parseKey(scanned.rest);
+  // Where the line begins with the name of a key type, that key is damaged: the name is no option.
+  if (typeof key === 'string') return /^(?:ssh|ecdsa|sk)-[^,"]*[ \t]/.test(line) ? plain : key;
+  const options = line.slice(0, line.length - scanned.rest.length);
+  // Bytes that are not UTF-8 have become U+FFFD, and would be that in a command.
+  if (options.includes('\ufffd')) return 'The options are not UTF-8';
+  return withOptions(key, scanned.options, utcOffset);
+}
+
+function withOptions(key: Key, written: readonly WrittenOption[], utcOffset: number): Entry | string {
+  const options = readKeyOptions(written, utcOffset);
+  return typeof options === 'string' ? options : { ...key, options };
+}
+
+type Key = Pick<AuthorizedKey, 'publicKey' | 'comment'>;
+
+/** The key in `type base64 comment`, or the reason why there is none. */
+function parseKey(text: string): Key | string {
+  const [, type, digits = '', comment = ''] = /^([^ \t]+)[ \t]+([^ \t]+)(?:[ \t]+(.*))?$/s.exec(text) ?? [];
+  if (type === undefined) return `Neither options nor a key 'type base64': '${printable(text, 60)}'`;
+  if (digits.length % 4 !== 0) return `The base64 of the ${printable(type, 64)} key is cut`;
+  try {
+    return { publicKey: parsePublicKey(parsePublicKeyLine(`${type} ${digits}`).blob), comment };
+  } catch (error) {
+    if (error instanceof SshError) return error.message;
+    throw error;
+  }
+}
+
+/**
+ * The first line that lets the key in `blob` in, from there and then. A line with the key that refuses ends nothing: the
+ * next one may have it too. That the client has the key is for its signature to prove.
+ */
+export function findAuthorizedKey(
+  keys: readonly AuthorizedKey[],
+  blob: Uint8Array,
+  context: LoginContext,
+): AuthorizedKey | undefined {
+  return keys.find((key) => equalBytes(key.publicKey.blob, blob) && refusalOf(key, context) === undefined);
+}
+
+/** Why a line lets nobody in from there and then; `undefined` if it does. For logs, not for the client. */
+export function refusalOf(key: AuthorizedKey, context: LoginContext): string | undefined {
+  const { expiryTime, from } = key.options;
+  // As in OpenSSH the second of the expiry-time still counts. Written so that a time that is none refuses.
+  if (expiryTime !== undefined && !(Math.floor(context.now / 1000) * 1000 <= expiryTime)) return 'expiry-time is past';
+  if (from === undefined || matchFromList(from, context.address, context.host)) return undefined;
+  return context.address === undefined
+    ? "the address is not known, and 'from' needs it"
+    : `'from' does not allow ${printable(context.address, 60)}`;
+}
