@@ -83,6 +83,11 @@ export {
 } from './keys/public_key.ts';
 export type { Signer } from './keys/signature.ts';
 export type { ListenServerOptions, ServerOptions, SshServer } from './serve.ts';
+export {
+  type AuthorizedKeysLoginOptions,
+  type AuthorizedKeysSource,
+  authorizedKeys,
+} from './server/authorized_keys.ts';
 export type { ServerConnection } from './server/connection.ts';
 export type {
   Attempt,

@@ -1,7 +1,8 @@
 /** SFTP as a program on a session: here the parts of one rank meet that must not import each other. */
 
 import type { MaybePromise } from './crypto/provider.ts';
-import type { Login, Program } from './server/handlers.ts';
+import type { Login } from './server/handlers.ts';
+import type { Program } from './server/session.ts';
 import type { SftpBackend } from './sftp/server/backend.ts';
 import { type SftpServerOptions, serveSftp } from './sftp/server/server.ts';
 

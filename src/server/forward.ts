@@ -13,6 +13,7 @@ import type { Accepted, Listener } from '../io/listen.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { splice } from '../io/splice.ts';
 import { type ByteStreams, pipeFromStreams } from '../io/streams.ts';
+import { type ForwardOptions, permitsListen, permitsOpen } from '../keys/forward_permit.ts';
 import { OpenFailureReason } from '../wire/numbers.ts';
 import { channelOpen, forwardedPort, globalRequest } from '../wire/requests.ts';
 import type { ForwardHandlers, ForwardTarget, Login } from './handlers.ts';
@@ -58,7 +59,7 @@ export class Forwarding {
     };
     const target = targetOf(body);
     const { connect } = this.#parts.handlers;
-    if (target === undefined || connect === undefined || !this.#mayOpen(target)) {
+    if (target === undefined || connect === undefined || !permitsOpen(this.#options, target.host, target.port)) {
       refuse(OpenFailureReason.administrativelyProhibited, 'not permitted');
       return;
     }
@@ -107,7 +108,7 @@ export class Forwarding {
     const { handlers, login } = this.#parts;
     const { host, port } = decodeFields(globalRequest['tcpip-forward'], body, 'tcpip-forward');
     const name = printable(host);
-    if (handlers.listen === undefined || port > 65535 || !this.#mayListen(name, port)) return NO;
+    if (handlers.listen === undefined || port > 65535 || !permitsListen(this.#options, name, port)) return NO;
     if (this.#listeners.size >= MAX_LISTENERS || this.#listeners.has(keyOf(name, port))) return NO;
     let bound = port;
     const listener = await handlers.listen({ host: name, port }, login, (accepted) =>
@@ -159,18 +160,9 @@ export class Forwarding {
     }
   }
 
-  #mayOpen({ host, port }: ForwardTarget): boolean {
-    const { portForwarding, permitOpen } = this.#parts.login.permissions;
-    if (portForwarding === false) return false;
-    return permitOpen?.some((one) => one.host === host && (one.port === '*' || one.port === port)) ?? true;
-  }
-
-  #mayListen(host: string, port: number): boolean {
-    const { portForwarding, permitListen } = this.#parts.login.permissions;
-    if (portForwarding === false) return false;
-    const isNamed = (one: { host?: string; port: number | '*' }): boolean =>
-      (one.host === undefined || one.host === host) && (one.port === '*' || one.port === port);
-    return permitListen?.some(isNamed) ?? true;
+  get #options(): ForwardOptions {
+    const { permissions } = this.#parts.login;
+    return { ...permissions, portForwarding: permissions.portForwarding ?? true };
   }
 
   #failed(error: unknown): void {

@@ -8,6 +8,7 @@ import type { MaybePromise } from '../crypto/provider.ts';
 import type { Accepted, Listener } from '../io/listen.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import type { ByteStreams } from '../io/streams.ts';
+import type { ForwardPermit } from '../keys/forward_permit.ts';
 import type { PublicKey } from '../keys/public_key.ts';
 
 /** Who is at the other end. */
@@ -48,10 +49,10 @@ export interface Permissions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly pty?: boolean;
   readonly portForwarding?: boolean;
-  /** The only targets of `direct-tcpip`; a port of `*` is any. */
-  readonly permitOpen?: readonly { readonly host: string; readonly port: number | '*' }[];
-  /** The only addresses of `tcpip-forward`; an absent host is any. */
-  readonly permitListen?: readonly { readonly host?: string; readonly port: number | '*' }[];
+  /** The only targets of `direct-tcpip`. */
+  readonly permitOpen?: readonly ForwardPermit[];
+  /** The only addresses of `tcpip-forward`. */
+  readonly permitListen?: readonly ForwardPermit[];
 }
 
 /**

@@ -1,0 +1,57 @@
+/** Logging in with the keys of `authorized_keys` files (sshd(8)). Must not know where files are. */
+
+import type { MaybePromise } from '../crypto/provider.ts';
+import {
+  type AuthorizedKey,
+  findAuthorizedKey,
+  parseAuthorizedKeys,
+  type RefusedLine,
+} from '../keys/authorized_keys.ts';
+import type { LoginHandlers, Permissions } from './handlers.ts';
+
+/** The content of a user's file, or nothing where there is no such user. */
+export type AuthorizedKeysSource =
+  | Readonly<Record<string, string | Uint8Array>>
+  | ((username: string) => MaybePromise<string | Uint8Array | undefined>);
+
+/** How the files are read. */
+export interface AuthorizedKeysLoginOptions {
+  /** Called with lines that let nobody in because they cannot be read. */
+  readonly onRefused?: (username: string, lines: readonly RefusedLine[]) => void;
+  /** Minutes that an `expiry-time` without `Z` is ahead of UTC. Default: 0. */
+  readonly utcOffset?: number;
+}
+
+/** `auth.publickey` for files in the form of OpenSSH, by user name; what a line restricts becomes the login's permissions. */
+export function authorizedKeys(
+  source: AuthorizedKeysSource,
+  options: AuthorizedKeysLoginOptions = {},
+): NonNullable<LoginHandlers['publickey']> {
+  const { onRefused, utcOffset = 0 } = options;
+  const contentFor = async (username: string): Promise<string | Uint8Array | undefined> =>
+    typeof source === 'function'
+      ? await source(username)
+      : Object.hasOwn(source, username)
+        ? source[username]
+        : undefined;
+  return async ({ username, peer, key }) => {
+    const { keys, refused } = parseAuthorizedKeys((await contentFor(username)) ?? '', { utcOffset });
+    if (refused.length > 0) onRefused?.(username, refused);
+    const { address } = peer;
+    const context = { now: Date.now(), ...(address === undefined ? {} : { address }) };
+    const found = findAuthorizedKey(keys, key.publicKey.blob, context);
+    return found !== undefined && { permissions: permissionsOf(found), identity: found };
+  };
+}
+
+function permissionsOf({ options }: AuthorizedKey): Permissions {
+  const { command, environment, pty, portForwarding, permitOpen, permitListen } = options;
+  return {
+    ...(command === undefined ? {} : { command }),
+    environment: Object.fromEntries(environment),
+    pty,
+    portForwarding,
+    ...(permitOpen === undefined ? {} : { permitOpen }),
+    ...(permitListen === undefined ? {} : { permitListen }),
+  };
+}
