@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer';
 import * as fs from 'node:fs';
 import { piecesAfter } from '../bytes/pieces.ts';
 import type { HostFile, HostStat } from '../sftp/server/host_files.ts';
+import { PosixError, posixCode } from '../sftp/server/posix_error.ts';
 
 type Callback<T> = (error: NodeJS.ErrnoException | null, value?: T) => void;
 
@@ -42,18 +43,46 @@ export function hostStat(stats: fs.BigIntStats): HostStat {
 /** A file by its descriptor. */
 export class NodeHostFile implements HostFile {
   readonly #fd: number;
+  readonly #readlink: (path: string) => Promise<string>;
+  #running = 0;
+  #closing = false;
 
-  constructor(fd: number) {
+  /** `readlink` of the runtime's way with names. */
+  constructor(fd: number, readlink: (path: string) => Promise<string>) {
     this.#fd = fd;
+    this.#readlink = readlink;
+  }
+
+  /** A call with the descriptor, which is not given back under it: another file would soon have the number. */
+  async #call<T = void>(start: (fd: number, callback: Callback<T>) => void): Promise<T> {
+    if (this.#closing) throw new PosixError('EBADF', 'the file is closed');
+    this.#running++;
+    try {
+      return await called<T>((callback) => start(this.#fd, callback));
+    } finally {
+      this.#running--;
+      if (this.#closing && this.#running === 0) await this.#release();
+    }
+  }
+
+  #release(): Promise<void> {
+    return called((callback) => fs.close(this.#fd, callback));
+  }
+
+  /** At once, or after the call that runs. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    if (this.#running === 0) await this.#release();
   }
 
   async stat(): Promise<HostStat> {
-    return hostStat(await called<fs.BigIntStats>((callback) => fs.fstat(this.#fd, { bigint: true }, callback)));
+    return hostStat(await this.#call<fs.BigIntStats>((fd, callback) => fs.fstat(fd, { bigint: true }, callback)));
   }
 
   /** Linux says it; other systems have no such file. */
   place(): Promise<string | undefined> {
-    return called<string>((callback) => fs.readlink(`/proc/self/fd/${this.#fd}`, callback)).catch(() => undefined);
+    return this.#readlink(`/proc/self/fd/${this.#fd}`).catch(() => undefined);
   }
 
   async read(offset: number, length: number): Promise<Uint8Array> {
@@ -67,10 +96,10 @@ export class NodeHostFile implements HostFile {
   async #readInto(memory: Buffer, offset: number): Promise<number> {
     for (;;) {
       try {
-        return await called<number>((callback) => fs.read(this.#fd, memory, 0, memory.length, offset, callback));
+        return await this.#call<number>((fd, callback) => fs.read(fd, memory, 0, memory.length, offset, callback));
       } catch (error) {
         // Network file systems that are mounted so give up a read for a signal; writes are tried again by the runtimes.
-        if ((error as NodeJS.ErrnoException).code !== 'EINTR') throw error;
+        if (posixCode(error) !== 'EINTR') throw error;
       }
     }
   }
@@ -87,34 +116,30 @@ export class NodeHostFile implements HostFile {
 
   #writeSome(at: number | undefined, pieces: readonly Uint8Array[]): Promise<number> {
     const only = pieces.length === 1 ? pieces[0] : undefined;
-    return called((callback) => {
-      if (only !== undefined) fs.write(this.#fd, only, 0, only.length, at ?? null, callback);
+    return this.#call((fd, callback) => {
+      if (only !== undefined) fs.write(fd, only, 0, only.length, at ?? null, callback);
       // `writev` knows no null, though undefined means the same
-      else fs.writev(this.#fd, pieces as Uint8Array[], at as number, callback);
+      else fs.writev(fd, pieces as Uint8Array[], at as number, callback);
     });
   }
 
   truncate(size: number): Promise<void> {
-    return called((callback) => fs.ftruncate(this.#fd, size, callback));
+    return this.#call((fd, callback) => fs.ftruncate(fd, size, callback));
   }
 
   chown(uid: number, gid: number): Promise<void> {
-    return called((callback) => fs.fchown(this.#fd, uid, gid, callback));
+    return this.#call((fd, callback) => fs.fchown(fd, uid, gid, callback));
   }
 
   chmod(mode: number): Promise<void> {
-    return called((callback) => fs.fchmod(this.#fd, mode, callback));
+    return this.#call((fd, callback) => fs.fchmod(fd, mode, callback));
   }
 
   utimes(atime: number, mtime: number): Promise<void> {
-    return called((callback) => fs.futimes(this.#fd, atime, mtime, callback));
+    return this.#call((fd, callback) => fs.futimes(fd, atime, mtime, callback));
   }
 
   sync(): Promise<void> {
-    return called((callback) => fs.fsync(this.#fd, callback));
-  }
-
-  close(): Promise<void> {
-    return called((callback) => fs.close(this.#fd, callback));
+    return this.#call((fd, callback) => fs.fsync(fd, callback));
   }
 }

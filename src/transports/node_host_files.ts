@@ -143,7 +143,10 @@ export function hostFilesOf(names: HostNames): HostFiles {
     lstat: async (at) =>
       hostStat(await called<fs.BigIntStats>((callback) => fs.lstat(path(at), { bigint: true }, callback))),
     open: async (at, how) =>
-      new NodeHostFile(await called((callback) => fs.open(path(at), flagsOf(how), how.mode ?? 0o666, callback))),
+      new NodeHostFile(
+        await called((callback) => fs.open(path(at), flagsOf(how), how.mode ?? 0o666, callback)),
+        readlink,
+      ),
     mkdir: (at, mode) => called((callback) => fs.mkdir(path(at), { mode }, callback)),
     rmdir: (at) => called((callback) => fs.rmdir(path(at), callback)),
     unlink: (at) => called((callback) => fs.unlink(path(at), callback)),

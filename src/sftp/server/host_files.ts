@@ -40,7 +40,10 @@ export interface HostOpen {
   readonly mode?: number;
 }
 
-/** Anything that is open, a directory too. One call at a time; `close` is the last. */
+/**
+ * Anything that is open, a directory too. One call at a time. `close` may come beside a call that hangs, and again; what
+ * is left of the call then touches no file that was opened since.
+ */
 export interface HostFile {
   stat(): Promise<HostStat>;
   /** The path at which the system itself has what is open, if it tells. */

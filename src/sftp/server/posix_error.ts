@@ -4,9 +4,9 @@
 export type PosixCode =
   | 'EACCES'
   | 'EAGAIN'
+  | 'EBADF'
   | 'EBUSY'
   | 'EEXIST'
-  | 'EFBIG'
   | 'EINVAL'
   | 'EISDIR'
   | 'ELOOP'

@@ -49,8 +49,7 @@ export class ServedTree {
 
   /** Opens a regular file as a client asks for it. */
   async open(path: string, request: OpenRequest): Promise<OpenedFile> {
-    const { read, write, truncate } = request;
-    if ((!read && !write) || (truncate && !write)) throw new PosixError('EINVAL', `${path}: open for what?`);
+    if (!request.read && !request.write) throw new PosixError('EINVAL', `${path}: open for what?`);
     return this.settle(path, () => this.#tryOpen(path, request));
   }
 
@@ -68,7 +67,8 @@ export class ServedTree {
     const isNew = create && exclusive;
     // A new file is never behind a link; one that only may be new is what a dangling link leads to, as everywhere.
     const spot = await this.paths.spot(path, !isNew);
-    const how: HostOpen = { read, write, append };
+    // Emptying takes the right to write; open(2) asks for it too.
+    const how: HostOpen = { read, write: write || truncate, append };
     if (spot.stat === undefined) {
       if (!create) throw new PosixError('ENOENT', `${path} is not there`);
       const mode = (attrs.permissions ?? 0o666) & SETTABLE;
