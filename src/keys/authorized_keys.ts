@@ -47,15 +47,15 @@ export interface AuthorizedKeysOptions {
    * Minutes that the time zone of an `expiry-time` without `Z` is ahead of UTC; default 0. OpenSSH takes the time zone of
    * the system, which changes where there is a summer time: with `Z` there is no doubt.
    */
-  readonly utcOffset?: number;
+  readonly utcOffset?: number | undefined;
 }
 
 /** Who wants in, and when. */
 export interface LoginContext {
   /** The client's IP address. Without it no key with `from` lets anybody in. */
-  readonly address?: string;
+  readonly address?: string | undefined;
   /** The name of that address, if a look-up of the name leads back to it. Without it names in `from` match nothing. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -101,14 +101,15 @@ function parseLine(line: string, utcOffset: number): Entry | string {
   if (line.length > MAX_LINE) return `A line of ${line.length} characters; ${MAX_LINE} are read`;
   if (line.includes('\0')) return 'A null byte in the line; is the file UTF-16?';
   if (line.includes('\r')) return 'A carriage return within the line; lines end with LF or CRLF';
-  const plain = parseKey(line);
-  if (typeof plain !== 'string') return withOptions(plain, [], utcOffset);
+  // No name of a key type has these in it, and a try that fails takes time.
+  const plain = /^[^ \t]*[,="]/.test(line) ? undefined : parseKey(line);
+  if (typeof plain === 'object') return withOptions(plain, [], utcOffset);
   const scanned = scanKeyOptions(line);
   if (typeof scanned === 'string') return scanned;
-  if (scanned.rest === '') return plain;
+  if (scanned.rest === '') return noKey(line);
   const key = parseKey(scanned.rest);
   // Where the line begins with the name of a key type, that key is damaged: the name is no option.
-  if (typeof key === 'string') return /^(?:ssh|ecdsa|sk)-[^,"]*[ \t]/.test(line) ? plain : key;
+  if (typeof key === 'string') return plain !== undefined && /^(?:ssh|ecdsa|sk)-/.test(line) ? plain : key;
   const options = line.slice(0, line.length - scanned.rest.length);
   // Bytes that are not UTF-8 have become U+FFFD, and would be that in a command.
   if (options.includes('\ufffd')) return 'The options are not UTF-8';
@@ -125,14 +126,19 @@ type Key = Pick<AuthorizedKey, 'publicKey' | 'comment'>;
 /** The key in `type base64 comment`, or the reason why there is none. */
 function parseKey(text: string): Key | string {
   const [, type, digits = '', comment = ''] = /^([^ \t]+)[ \t]+([^ \t]+)(?:[ \t]+(.*))?$/s.exec(text) ?? [];
-  if (type === undefined) return `Neither options nor a key 'type base64': '${printable(text, 60)}'`;
-  if (digits.length % 4 !== 0) return `The base64 of the ${printable(type, 64)} key is cut`;
+  if (type === undefined) return noKey(text);
   try {
-    return { publicKey: parsePublicKey(parsePublicKeyLine(`${type} ${digits}`).blob), comment };
+    const { blob } = parsePublicKeyLine(`${type} ${digits}`);
+    if (digits.length % 4 !== 0) return `The base64 of the ${printable(type, 64)} key is cut`;
+    return { publicKey: parsePublicKey(blob), comment };
   } catch (error) {
     if (error instanceof SshError) return error.message;
     throw error;
   }
+}
+
+function noKey(text: string): string {
+  return `No key 'type base64' in '${printable(text, 60)}'`;
 }
 
 /**

@@ -30,10 +30,10 @@ type Item<T> = T extends unknown ? Omit<T, 'negated'> : never;
 
 function parseItem(text: string): Item<FromPattern> | string {
   const shown = printable(text, 60);
-  if (text === '') return "an item of 'from' is empty";
+  if (text === '') return 'an item is empty';
   if (text.length > MAX_PATTERN) return `'${shown}' is longer than ${MAX_PATTERN} characters`;
   if (/\s/.test(text)) return `'${shown}' has a blank in it; items are separated by commas alone`;
-  if (text.includes('%')) return `'${shown}' has a zone, which 'from' cannot compare`;
+  if (text.includes('%')) return `'${shown}' has a zone, which cannot be compared`;
   const network = parseIpNetwork(text);
   if (typeof network !== 'string') return { form: 'network', network };
   const isPattern = /[*?]/.test(text);

@@ -197,9 +197,9 @@ describe('parseAuthorizedKeys', () => {
   it('says of every line that it refuses why', () => {
     const bytes = base64(blob);
     const cases: [line: string, reason: RegExp][] = [
-      ['ssh-ed25519', /^Neither options nor a key 'type base64': 'ssh-ed25519'$/],
-      ['restrict', /^Neither options nor a key/],
-      [`restrict ${bytes}`, /^Neither options nor a key/],
+      ['ssh-ed25519', /^No key 'type base64' in 'ssh-ed25519'$/],
+      ['restrict', /^No key 'type base64' in '/],
+      [`restrict ${bytes}`, /^No key 'type base64' in '/],
       [`nope ${KEY}`, /^Unknown option 'nope'$/],
       [`command="true ${KEY}`, /between double quotes$/],
       [`command="true"; ${KEY}`, /^Neither a comma nor a blank/],
@@ -217,7 +217,7 @@ describe('parseAuthorizedKeys', () => {
       [`${KEY} a\0b`, /null byte/],
       [`${KEY}\r${KEY}`, /carriage return within the line/],
       [`command="\ufffd" ${KEY}`, /^The options are not UTF-8$/],
-      [`a,${KEY}`, /^Neither options nor a key/],
+      [`a,${KEY}`, /^No key 'type base64' in '/],
     ];
     const { keys, refused } = parseAuthorizedKeys(cases.map(([text]) => text).join('\n'));
     assert.deepEqual(keys, []);
