@@ -5,6 +5,7 @@
 
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { piecesAfter } from '../bytes/pieces.ts';
 import type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from '../io/local_files.ts';
 import { fileError, isMissing } from './file_error.ts';
 
@@ -60,7 +61,7 @@ class NodeFile implements LocalFile {
     while (rest.length > 0) {
       const written = await this.#writeSome(rest, this.#seekable ? at : null);
       at += written;
-      rest = after(rest, written);
+      rest = piecesAfter(rest, written);
     }
   }
 
@@ -88,20 +89,6 @@ class NodeFile implements LocalFile {
   close(): Promise<void> {
     return done('close', this.#path, (callback) => fs.close(this.#fd, callback));
   }
-}
-
-/** The pieces without their first `count` bytes, and without empty ones in front. */
-function after(pieces: readonly Uint8Array[], count: number): readonly Uint8Array[] {
-  let left = count;
-  let first = 0;
-  while (first < pieces.length && left >= (pieces[first] as Uint8Array).length) {
-    left -= (pieces[first] as Uint8Array).length;
-    first++;
-  }
-  if (first === 0 && left === 0) return pieces;
-  const rest = pieces.slice(first);
-  if (left > 0) rest[0] = (rest[0] as Uint8Array).subarray(left);
-  return rest;
 }
 
 function kindOf(stats: fs.Stats): LocalKind {

@@ -10,8 +10,11 @@ export type PosixCode =
   | 'EINVAL'
   | 'EISDIR'
   | 'ELOOP'
+  | 'ENAMETOOLONG'
   | 'ENOENT'
+  | 'ENOSPC'
   | 'ENOTDIR'
+  | 'ENOTEMPTY'
   | 'ENOTSUP'
   | 'EPERM'
   | 'EROFS';

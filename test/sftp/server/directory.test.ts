@@ -214,6 +214,7 @@ describe('files of a served directory', () => {
       await files.mkdir(`/${name}.d`, attrs);
       assert.equal(statSync(at(name)).mode & 0o7777, (permissions ?? 0o666) & ~umask);
       assert.equal(statSync(at(`${name}.d`)).mode & 0o7777, (permissions ?? 0o777) & ~umask);
+      chmodSync(at(`${name}.d`), 0o700); // so that it can be cleared away
     }
     // Those of a file that is there stay.
     chmodSync(at('0'), 0o640);
@@ -337,6 +338,31 @@ describe('attributes in a served directory', () => {
       assert.equal(readFileSync(at('file'), 'latin1'), '12\0\0\0\0\0');
     });
   }
+
+  it('are set without opening what may neither be read nor written, and what is special', async () => {
+    const { at } = served();
+    const opened: string[] = [];
+    const closed: HostFiles = {
+      ...hostFiles,
+      async open(path, request) {
+        if (path === at()) return hostFiles.open(path, request); // to see whether the system tells where files are
+        opened.push(request.write ? 'write' : 'read');
+        throw Object.assign(new Error('denied'), { code: 'EACCES' });
+      },
+    };
+    const files = directoryFiles(closed, at());
+    writeFileSync(at('file'), '12345');
+    mkdirSync(at('dir'));
+    execFileSync('mkfifo', [at('pipe')]);
+    for (const [name, tries] of Object.entries({ file: ['read', 'write'], dir: ['read'], pipe: [] })) {
+      opened.length = 0;
+      await files.setstat?.(`/${name}`, { permissions: 0o700, atime: 1000, mtime: 2000 });
+      const { mode, mtimeMs } = statSync(at(name));
+      assert.deepEqual([mode & 0o7777, mtimeMs, opened], [0o700, 2000_000, tries]);
+    }
+    await failsWith('EACCES', () => files.setstat?.('/file', { size: 0, permissions: 0o600 }));
+    assert.deepEqual([statSync(at('file')).size, statSync(at('file')).mode & 0o7777], [5, 0o700]);
+  });
 
   it('give files to others, and setuid with it', { skip: notRoot }, async () => {
     const { at, files } = served();
@@ -601,6 +627,21 @@ describe('lists of a served directory', () => {
     let seen = 0;
     for await (const _ of await files.list('/')) if (++seen === 100) break;
     assert.equal(readdirSync('/proc/self/fd').length, before);
+  });
+
+  it('give names alone where a directory may be read but not entered', async () => {
+    const { at } = served();
+    for (const name of ['a', 'b']) writeFileSync(at(name), '');
+    const host: HostFiles = {
+      ...hostFiles,
+      async lstat(path) {
+        if (path === at('b')) throw Object.assign(new Error('denied'), { code: 'EACCES' });
+        return hostFiles.lstat(path);
+      },
+    };
+    const [first, second] = await entries(directoryFiles(host, at()), '/');
+    assert.equal(first?.attrs.size, 0);
+    assert.deepEqual(second, { name: 'b', attrs: {} });
   });
 
   it('leave out what has gone meanwhile', async () => {
