@@ -11,8 +11,7 @@
  */
 
 import type { Attributes } from '../proto/attrs.ts';
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from './maybe_promise.ts';
 
 /** How a file is to be opened: draft-ietf-secsh-filexfer-02 §6.3. Permissions are 0 to 0o7777 here and everywhere. */
 export interface OpenRequest {
