@@ -4,10 +4,11 @@
  */
 
 import { hex } from '../../src/bytes/text.ts';
-import type { Agreement, CryptoProvider, Ed25519, MaybePromise } from '../../src/crypto/provider.ts';
+import type { Agreement, CryptoProvider, Ecdsa, Ed25519, MaybePromise, Rsa } from '../../src/crypto/provider.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 
-const X25519_SIZE = 32;
+/** Bytes that each agreement draws for a secret. */
+const DRAWN = { x25519: 32, p256: 32, p384: 48, p521: 66 } as const;
 
 /** `compute`, or what it gave for the same inputs before. Failures are not kept. */
 function memo<T>(compute: (...inputs: Uint8Array[]) => T): (...inputs: Uint8Array[]) => T {
@@ -23,14 +24,17 @@ function memo<T>(compute: (...inputs: Uint8Array[]) => T): (...inputs: Uint8Arra
   };
 }
 
-function memoAgreement(agreement: Agreement): Agreement {
-  const generate = memo((drawn) => agreement.generate(() => drawn as Uint8Array));
-  const respond = memo((drawn, initiator) => agreement.respond(() => drawn as Uint8Array, initiator as Uint8Array));
+function memoAgreement(agreement: Agreement, drawnSize: number): Agreement {
+  // what is drawn becomes the secret, which gets wiped
+  const generate = memo((drawn) => agreement.generate(() => (drawn as Uint8Array).slice()));
+  const respond = memo((drawn, initiator) =>
+    agreement.respond(() => (drawn as Uint8Array).slice(), initiator as Uint8Array),
+  );
   const finish = memo((secret, responder) => agreement.finish(secret as Uint8Array, responder as Uint8Array));
   // what is given out is the caller's, who wipes what is secret
   return {
-    generate: (random) => structuredClone(generate(random(X25519_SIZE))),
-    respond: (random, initiator) => structuredClone(respond(random(X25519_SIZE), initiator)),
+    generate: (random) => structuredClone(generate(random(drawnSize))),
+    respond: (random, initiator) => structuredClone(respond(random(drawnSize), initiator)),
     finish: (secret, responder) => structuredClone(finish(secret, responder)),
   };
 }
@@ -51,10 +55,50 @@ function memoEd25519(ed25519: Ed25519): Ed25519 {
   };
 }
 
+function memoEcdsa(ecdsa: Ecdsa): Ecdsa {
+  const publicKey = memo((scalar) => ecdsa.publicKey(scalar as Uint8Array));
+  const isPublicKey = memo((point) => ecdsa.isPublicKey(point as Uint8Array));
+  const sign = memo((scalar, message) => ecdsa.sign(scalar as Uint8Array, message as Uint8Array));
+  const verify = memo((point, message, signature) =>
+    ecdsa.verify(point as Uint8Array, message as Uint8Array, signature as Uint8Array),
+  );
+  return {
+    ...ecdsa,
+    publicKey: (scalar) => publicKey(scalar),
+    isPublicKey: (point) => isPublicKey(point),
+    sign: (scalar, message) => sign(scalar, message),
+    verify: (point, message, signature) => verify(point, message, signature),
+  };
+}
+
+function memoRsa(rsa: Rsa): Rsa {
+  const signed = new Map<string, MaybePromise<Uint8Array>>();
+  return {
+    ...rsa,
+    // PKCS #1 v1.5 signatures are a function of key and message
+    sign(key, hash, message) {
+      const name = [hash, hex(key.modulus), hex(message)].join('/');
+      const signature = signed.get(name) ?? rsa.sign(key, hash, message);
+      signed.set(name, signature);
+      return signature;
+    },
+  };
+}
+
+const { agreements, ed25519, ecdsa, rsa } = pureProvider;
+
 /** Use this provider in wire tests. */
 export const memoCrypto: CryptoProvider = {
   ...pureProvider,
   name: 'pure, remembered',
-  agreements: { ...pureProvider.agreements, x25519: memoAgreement(pureProvider.agreements.x25519) },
-  ed25519: memoEd25519(pureProvider.ed25519),
+  agreements: {
+    ...agreements,
+    x25519: memoAgreement(agreements.x25519, DRAWN.x25519),
+    p256: memoAgreement(agreements.p256, DRAWN.p256),
+    p384: memoAgreement(agreements.p384, DRAWN.p384),
+    p521: memoAgreement(agreements.p521, DRAWN.p521),
+  },
+  ed25519: memoEd25519(ed25519),
+  ecdsa: { p256: memoEcdsa(ecdsa.p256), p384: memoEcdsa(ecdsa.p384), p521: memoEcdsa(ecdsa.p521) },
+  rsa: memoRsa(rsa),
 };
