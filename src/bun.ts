@@ -10,6 +10,7 @@ import { dialBun } from './transports/bun_socket.ts';
 import { nodeFiles } from './transports/node_files.ts';
 
 export * from './index.ts';
+export { directory } from './transports/bun_host_files.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
 

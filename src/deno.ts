@@ -12,6 +12,7 @@ import { dialDeno } from './transports/deno_socket.ts';
 export * from './index.ts';
 export { denoFiles as localFiles } from './transports/deno_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
+export { directory } from './transports/deno_host_files.ts';
 
 const runtime: Runtime = { crypto: nodeCrypto, files: denoFiles };
 

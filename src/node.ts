@@ -12,6 +12,7 @@ import { dialNode } from './transports/node_socket.ts';
 export * from './index.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
+export { directory } from './transports/node_host_files.ts';
 
 const runtime: Runtime = { crypto: nodeCrypto, files: nodeFiles };
 
