@@ -41,8 +41,8 @@ export interface HostOpen {
 }
 
 /**
- * Anything that is open, a directory too. One call at a time. `close` may come beside a call that hangs, and again; what
- * is left of the call then touches no file that was opened since.
+ * Anything that is open, a directory too. One call at a time, and `place` beside it. `close` may come beside a call that
+ * hangs, and again; what is left of the call then touches no file that was opened since.
  */
 export interface HostFile {
   stat(): Promise<HostStat>;

@@ -99,10 +99,12 @@ export class ServedTree {
       return undefined;
     }
     return orClose(file, async () => {
-      const stat = await file.stat();
-      const expected = spot.stat ?? (await this.host.lstat(spot.host));
+      const [stat, expected, place] = await Promise.all([
+        file.stat(),
+        spot.stat ?? this.host.lstat(spot.host),
+        tellsPlaces ? file.place() : undefined,
+      ]);
       const isIt = stat.device === expected.device && stat.inode === expected.inode && stat.kind === expected.kind;
-      const place = tellsPlaces ? await file.place() : undefined;
       if (isIt && (place === undefined || place === spot.host)) return { file, stat, path: spot.path };
       await file.close();
       return undefined;
