@@ -6,9 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { concat } from '../../src/bytes/bytes.ts';
-import { utf8 } from '../../src/bytes/text.ts';
-import { channelDataHeader, channelExtendedDataHeader, connection } from '../../src/wire/connection.ts';
+import { connection } from '../../src/wire/connection.ts';
 import { ecdh } from '../../src/wire/exchange.ts';
 import { decode, encode } from '../../src/wire/message.ts';
 import { transport } from '../../src/wire/transport.ts';
@@ -16,11 +14,9 @@ import { userauth } from '../../src/wire/userauth.ts';
 import { Link } from '../support/link.ts';
 import { PeerChannel } from '../support/peer_channel.ts';
 import { namesOf } from '../support/scripted_peer.ts';
+import { everyMessage, expected, type Reaction, type Rules, shortName } from './every_message.ts';
 
 const empty = new Uint8Array(0);
-
-/** What the client does about one message: messages that it sends, then events that it tells, then how it ended. */
-type Reaction = string;
 
 /** Ends with a breach of the protocol, and says so. */
 const D: Reaction = 'sends DISCONNECT; tells closed; protocol';
@@ -31,9 +27,6 @@ const U: Reaction = 'sends UNIMPLEMENTED';
 const ENDS: Reaction = 'tells closed; disconnected';
 const DEBUG: Reaction = 'tells debug';
 const PONG: Reaction = 'sends PONG';
-
-/** Reactions by number or range of numbers; later ones win. */
-type Rules = Readonly<Record<string, Reaction>>;
 
 /** 1–4 have one meaning everywhere but in strict key exchange. */
 const always: Rules = { '0-255': U, 1: ENDS, 2: I, 3: I, 4: DEBUG };
@@ -232,89 +225,12 @@ const states: State[] = [
   },
 ];
 
-function expected(rules: Rules, number: number): Reaction {
-  let found = '';
-  // numeric keys come first in an object whatever the order of writing, so single numbers are looked up apart
-  for (const [range, reaction] of Object.entries(rules)) {
-    const [from, to] = range.split('-').map(Number);
-    if (to !== undefined && number >= (from as number) && number <= to) found = reaction;
-  }
-  return rules[number] ?? found;
-}
-
 /** A message of every number that is as good as it can be. */
 function message(link: Link, number: number): Uint8Array {
-  switch (number) {
-    case 1:
-      return encode(transport.disconnect, { reason: 11, description: 'bye', language: '' });
-    case 2:
-      return encode(transport.ignore, { data: empty });
-    case 3:
-      return encode(transport.unimplemented, { sequence: 200 });
-    case 4:
-      return encode(transport.debug, { alwaysDisplay: true, message: 'x', language: '' });
-    case 5:
-      return encode(transport.serviceRequest, { service: 'ssh-userauth' });
-    case 6:
-      return encode(transport.serviceAccept, { service: 'ssh-userauth' });
-    case 7:
-      return encode(transport.extInfo, { count: 0, pairs: empty });
-    case 20:
-      return encode(transport.kexinit, link.peer.kexinit());
-    case 30:
-      return encode(ecdh.init, { publicValue: new Uint8Array(32).fill(9) });
-    case 31: {
-      const init = link.peer.inbox.find(({ payload }) => payload[0] === 30);
-      if (init === undefined) return encode(ecdh.reply, { hostKey: empty, publicValue: empty, signature: empty });
-      return encode(ecdh.reply, link.peer.replyTo(decode(ecdh.init, init.payload).publicValue));
-    }
-    case 50:
-      return encode(userauth.request, { user: 'u', service: 'ssh-connection', method: 'none', rest: empty });
-    case 51:
-      return encode(userauth.failure, { methods: ['password'], partialSuccess: false });
-    case 53:
-      return encode(userauth.banner, { message: 'x', language: '' });
-    case 192:
-    case 193:
-      return encode(transport.ping, { data: utf8('x') }).with(0, number);
-    default:
-      return connectionMessage(number);
-  }
-}
-
-/** 80–100 for the channels of `open`; any other number stands alone. */
-function connectionMessage(number: number): Uint8Array {
-  switch (number) {
-    case 80:
-      return encode(connection.globalRequest, { request: 'x', wantReply: false, body: empty });
-    case 90:
-      return encode(connection.channelOpen, { kind: 'x', sender: 7, window: 1, maxPacket: 1, body: empty });
-    case 91:
-      return encode(connection.channelOpenConfirmation, {
-        recipient: 1,
-        sender: 8,
-        window: 1,
-        maxPacket: 1,
-        body: empty,
-      });
-    case 92:
-      return encode(connection.channelOpenFailure, { recipient: 1, reason: 1, description: '', language: '' });
-    case 93:
-      return encode(connection.channelWindowAdjust, { recipient: 0, bytes: 1 });
-    case 94:
-      return concat(channelDataHeader(0, 1), utf8('x'));
-    case 95:
-      return concat(channelExtendedDataHeader(0, 1, 1), utf8('x'));
-    case 98:
-      return encode(connection.channelRequest, { recipient: 0, request: 'x', wantReply: false, body: empty });
-    case 96:
-    case 97:
-    case 99:
-    case 100:
-      return encode(connection.channelEof, { recipient: 0 }).with(0, number);
-    default:
-      return Uint8Array.of(number);
-  }
+  if (number === 20) return encode(transport.kexinit, link.peer.kexinit());
+  const init = link.peer.inbox.find(({ payload }) => payload[0] === 30);
+  if (number !== 31 || init === undefined) return everyMessage(number);
+  return encode(ecdh.reply, link.peer.replyTo(decode(ecdh.init, init.payload).publicValue));
 }
 
 /** A client in this state. */
@@ -354,8 +270,6 @@ function react(state: State, link: Link, number: number): Reaction {
 
 /** After these the client must be where it was: the next number is tried on the same link. */
 const harmless: readonly Reaction[] = [I, U, DEBUG, PONG];
-
-const shortName = (name: string): string => (name === 'message 30' ? 'ECDH_INIT' : name.replace('SSH_MSG_', ''));
 
 describe('a client reacts to every message number as the RFCs say', () => {
   for (const state of states) {

@@ -70,7 +70,7 @@ export class ScriptedEnd {
   sessionId: Uint8Array | undefined;
   /** Whether strict key exchange is in force. */
   strict = false;
-  readonly options: EndOptions;
+  protected readonly options: EndOptions;
   readonly #input = new ChunkQueue();
   readonly #reader: PacketReader = new PacketReader(this.#input, 256 * 1024);
   readonly #writer: PacketWriter;
@@ -80,6 +80,8 @@ export class ScriptedEnd {
   #theirs: Uint8Array = new Uint8Array(0);
   #seal: Seal | undefined;
   #open: Open | undefined;
+  /** NEWKEYS came: what follows waits for the keys of this exchange. */
+  #needsKeys = false;
 
   constructor(role: Role, options: EndOptions) {
     this.role = role;
@@ -94,15 +96,7 @@ export class ScriptedEnd {
   /** Bytes from the product. */
   receive(bytes: Uint8Array): void {
     this.#input.push(bytes);
-    if (this.peerLine === undefined && !this.#identify()) return;
-    for (;;) {
-      const { sequence } = this.#reader;
-      const payload = this.#reader.next()?.slice();
-      if (payload === undefined) return;
-      this.received++;
-      if (payload[0] === transport.newkeys.number) this.#switchInput();
-      this.inbox.push({ payload, sequence });
-    }
+    if (this.peerLine !== undefined || this.#identify()) this.#read();
   }
 
   /** What was sent since the last call, one array for each packet or piece of raw bytes. */
@@ -277,6 +271,10 @@ export class ScriptedEnd {
       this.#seal = sealFor(this.crypto, source, 'toClient', toClient);
       this.#open = openFor(this.crypto, source, 'toServer', toServer);
     }
+    if (this.#needsKeys) {
+      this.#switchInput();
+      this.#read();
+    }
     return digest;
   }
 
@@ -297,9 +295,25 @@ export class ScriptedEnd {
     return true;
   }
 
+  #read(): void {
+    while (!this.#needsKeys) {
+      const { sequence } = this.#reader;
+      const payload = this.#reader.next()?.slice();
+      if (payload === undefined) return;
+      this.received++;
+      this.inbox.push({ payload, sequence });
+      if (payload[0] !== transport.newkeys.number) continue;
+      // a server's NEWKEYS comes together with the reply, which the script has yet to take; a client's never does
+      assert.ok(this.role === 'client' || this.#open !== undefined, 'NEWKEYS came before there could be keys');
+      this.#needsKeys = true;
+      this.#switchInput();
+    }
+  }
+
   #switchInput(): void {
-    assert.ok(this.#open !== undefined, 'NEWKEYS came before there could be keys');
+    if (!this.#needsKeys || this.#open === undefined) return;
     this.#reader.rekey(this.#open, this.strict);
     this.#open = undefined;
+    this.#needsKeys = false;
   }
 }
