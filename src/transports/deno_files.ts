@@ -124,8 +124,17 @@ export const denoFiles: LocalFiles = {
     const how = access === 'read' ? { read: true } : { write: true, mode: permissions, ...creation[create] };
     const operation = access === 'read' ? 'open' : 'create';
     const file = await done(operation, path, deno().open(path, how));
-    const info = await done(operation, path, file.stat());
-    return new OpenDenoFile(file, path, info.isFile);
+    try {
+      const info = await done(operation, path, file.stat());
+      // the umask has taken bits away; where there are none, there is nothing to set either
+      if (access === 'write' && create === 'new' && options.permissions !== undefined && info.mode !== null) {
+        await done(operation, path, deno().chmod(path, permissions));
+      }
+      return new OpenDenoFile(file, path, info.isFile);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
   },
 
   async stat(path: string): Promise<LocalStat | undefined> {

@@ -104,8 +104,17 @@ export const nodeFiles: LocalFiles = {
     const flags = access === 'read' ? O_RDONLY : O_WRONLY | creation[create];
     const operation = access === 'read' ? 'open' : 'create';
     const fd = await done<number>(operation, path, (callback) => fs.open(path, flags, permissions, callback));
-    const stats = await done<fs.Stats>(operation, path, (callback) => fs.fstat(fd, callback));
-    return new NodeFile(fd, path, stats.isFile());
+    try {
+      const stats = await done<fs.Stats>(operation, path, (callback) => fs.fstat(fd, callback));
+      // the umask has taken bits away
+      if (access === 'write' && create === 'new' && options.permissions !== undefined) {
+        await done(operation, path, (callback) => fs.fchmod(fd, permissions, callback));
+      }
+      return new NodeFile(fd, path, stats.isFile());
+    } catch (error) {
+      fs.close(fd, () => {});
+      throw error;
+    }
   },
 
   async stat(path: string): Promise<LocalStat | undefined> {

@@ -69,8 +69,8 @@ describe('startDelayProxy', () => {
   );
 
   it('does not wait for one chunk before it takes the next', options, () =>
-    withRelay(200, echo, async (socket) => {
-      const started = performance.now();
+    // one after the other it would be longer than the test may take
+    withRelay(1000, echo, async (socket) => {
       const received = readAll(socket);
       for (let turn = 0; turn < 50; turn++) {
         socket.write('x');
@@ -78,7 +78,6 @@ describe('startDelayProxy', () => {
       }
       socket.end();
       assert.equal((await received).length, 50);
-      assert.ok(performance.now() - started < 5000); // one after the other it would be ten seconds
     }),
   );
 

@@ -142,12 +142,10 @@ describe('programs on sshd', () => {
 
     it('is ended by its signal, and leaves the connection usable', options, async () => {
       const controller = new AbortController();
-      const running = ssh.run('sleep 5', { signal: controller.signal });
+      const running = ssh.run('sleep 600', { signal: controller.signal });
       await sleep(200);
-      const began = performance.now();
       controller.abort();
       await rejectsWith(running, 'aborted');
-      assert.ok(performance.now() - began < 1000, 'it waited for the server');
       assert.equal((await ssh.run('true')).code, 0);
     });
 

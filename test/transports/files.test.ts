@@ -127,6 +127,15 @@ describe('local files', () => {
     assert.match(directory.message, /: it is a directory$/);
   });
 
+  it('have exactly the permissions that a new one is to have, whatever the umask says', async () => {
+    for (const permissions of [0o666, 0o777, 0o600, 0o444]) {
+      const path = fresh();
+      const opening = files.open(path, { access: 'write', create: 'new', permissions });
+      await using(opening, (file) => file.write([pattern(3)], 0));
+      assert.equal(statSync(path).mode & 0o7777, permissions);
+    }
+  });
+
   it('are known by kind, size and permissions, links not followed', async () => {
     const path = fresh('12345');
     chmodSync(path, 0o640);

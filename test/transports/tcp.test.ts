@@ -235,20 +235,16 @@ describe('a TCP connection that is not made', () => {
 
   it('in time names the limit', deaf, async () => {
     await using listener = await deafListener(node as string);
-    const began = performance.now();
     const error = await rejectsWith(dial({ host, port: listener.port, timeout: 300 }), 'timeout');
     assert.match(error.message, /within 300 ms \(timeouts\.connect\)/);
-    assert.ok(performance.now() - began < 5000);
   });
 
   it('because it was aborted meanwhile says so', deaf, async () => {
     await using listener = await deafListener(node as string);
     const controller = new AbortController();
-    const dialling = dial({ host, port: listener.port, timeout: 20_000, signal: controller.signal });
+    const dialling = dial({ host, port: listener.port, timeout: 600_000, signal: controller.signal });
     setTimeout(() => controller.abort('enough'), 100);
-    const began = performance.now();
     assert.equal((await rejectsWith(dialling, 'aborted')).cause, 'enough');
-    assert.ok(performance.now() - began < 5000);
   });
 });
 
