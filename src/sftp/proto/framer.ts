@@ -32,8 +32,8 @@ export interface FramerSink {
   data?(bytes: Uint8Array): void;
   dataEnd?(): void;
   /**
-   * A well-formed WRITE: from its type byte up to its payload, whose length the last uint32 says, and the payload in views of
-   * chunks. One whose lengths disagree comes through `packet`.
+   * A WRITE: from its type byte up to its payload, whose length the last uint32 says, and the payload in views of chunks. What
+   * stands behind the payload is left out; one that is too short for its payload comes through `packet`.
    */
   write?(header: Uint8Array, payload: readonly Uint8Array[]): void;
   /** Whether to hand on nothing more for now: asked before each packet, `resume` goes on. */
@@ -120,16 +120,22 @@ export class Framer {
     return true;
   }
 
-  /** Hands on the WRITE of `size` bytes at the front; false when its lengths disagree. */
+  /**
+   * Hands on the WRITE of `size` bytes at the front; false when its payload would not fit. The Go package of SFTP (up to 1.13.5,
+   * which rclone uses) sends its whole buffer behind the few bytes that a WRITE is to have: OpenSSH takes it, too.
+   */
   #write(size: number): boolean {
     const queue = this.#queue;
     if (size < WRITE_HEADER) return false;
     const handle = uint32At(queue.peek(13) as Uint8Array, 9);
     const start = WRITE_HEADER + handle;
     if (handle > LONGEST_HANDLE || start > size) return false;
-    if (uint32At(queue.peek(start) as Uint8Array, start - 4) !== size - start) return false;
+    const length = uint32At(queue.peek(start) as Uint8Array, start - 4);
+    if (length > size - start) return false;
     const header = (queue.take(start) as Uint8Array).subarray(4);
-    this.#sink.write?.(header, queue.takePieces(size - start) as Uint8Array[]);
+    const payload = queue.takePieces(length) as Uint8Array[];
+    if (length < size - start) queue.takePieces(size - start - length);
+    this.#sink.write?.(header, payload);
     return true;
   }
 
