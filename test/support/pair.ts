@@ -53,11 +53,11 @@ export class Pair {
   readonly server: CoreServer;
   /** Everything that was sent, in order. */
   readonly sent: Sent[] = [];
-  /** Packets, the identification with the first; counted only on a line that is to break. */
+  /** Packets, the identification with the first; what left in one go counts as one unless the line is to break. */
   readonly packets: Record<Side, number> = { client: 0, server: 0 };
   readonly #chunking: Chunking;
   readonly #order: 'turns' | 'crossing';
-  readonly #breaks: Break | undefined;
+  #breaks: Break | undefined;
   readonly #random: RandomSource;
   readonly #ended: Set<Side> = new Set();
   #bytes = 0;
@@ -123,6 +123,14 @@ export class Pair {
       this.pump();
     }
     this.#passTo(end);
+  }
+
+  /** Moves bytes until one side has sent `packets` more; then nothing arrives any more, and nobody is told. */
+  silenceAfter(from: Side, packets: number): void {
+    this.#breaks = { from, packets: this.packets[from] + packets, how: 'silence' };
+    this.#maybeBreak(from);
+    this.pump();
+    assert.ok(this.#broken, `the ${from} must send ${packets} packets`);
   }
 
   /** The line breaks, and both ends learn of it. */
