@@ -37,6 +37,8 @@ export interface MemoryFilesOptions {
   readonly home?: string | undefined;
   /** Who owns what is made. Default: user and group 0, `root`. */
   readonly owner?: MemoryOwner | undefined;
+  /** Permission bits that nothing gets when it is made, as umask(2). Default: 0o022. */
+  readonly umask?: number | undefined;
   /** Milliseconds since 1970. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
@@ -49,8 +51,14 @@ export interface MemoryOwner {
   readonly group: string;
 }
 
-/** A file system in memory. */
+/** A file system in memory. Nothing in it takes time: its functions give no promises. */
 export interface MemoryFiles extends Required<SftpBackend> {
+  stat(path: string): Attributes;
+  lstat(path: string): Attributes;
+  list(path: string): Iterable<BackendEntry>;
+  readlink(path: string): string;
+  realpath(path: string): string;
+  statvfs(path?: string): FileSystemStats;
   /** Puts a file at `path`, in place of one that is there; directories come into being as needed. Text is UTF-8. */
   put(path: string, content: string | Uint8Array): void;
   /** A copy of the content of a file; `undefined` where there is none. */
@@ -72,9 +80,10 @@ const BLOCK = 4096;
 
 const ROOT: MemoryOwner = { uid: 0, gid: 0, user: 'root', group: 'root' };
 
-/** Permissions of what is made without any: those that most systems end up with. */
-const NEW_FILE = 0o644;
-const NEW_DIRECTORY = 0o755;
+/** Permissions of what is made without any, before the umask: those that OpenSSH's sftp-server asks for. */
+const NEW_FILE = 0o666;
+const NEW_DIRECTORY = 0o777;
+const UMASK = 0o022;
 
 const PUT = { read: false, write: true, append: false, create: true, truncate: true, exclusive: false, attrs: {} };
 
@@ -84,6 +93,7 @@ class Memory implements MemoryFiles {
   readonly #maxFiles: number;
   readonly #home: string;
   readonly #owner: MemoryOwner;
+  readonly #umask: number;
   readonly #now: () => number;
   readonly #root: DirectoryNode;
   #usedBytes = 0;
@@ -94,8 +104,9 @@ class Memory implements MemoryFiles {
     this.#maxFiles = whole('maxFiles', options.maxFiles ?? MAX_FILES);
     this.#home = resolvePath('', options.home ?? '/');
     this.#owner = options.owner ?? ROOT;
+    this.#umask = options.umask ?? UMASK;
     this.#now = options.now ?? Date.now;
-    this.#root = this.#newDirectory(NEW_DIRECTORY);
+    this.#root = this.#newDirectory(NEW_DIRECTORY & ~this.#umask);
     this.#makeDirectories(this.#home);
   }
 
@@ -141,7 +152,8 @@ class Memory implements MemoryFiles {
 
   #makeFile(place: Place, attrs: Attributes): FileNode {
     const content = new SparseBytes((more) => this.#reserve(more));
-    const file: FileNode = { kind: 'file', content, open: 0, ...this.#inode(attrs.permissions ?? NEW_FILE) };
+    const permissions = (attrs.permissions ?? NEW_FILE) & ~this.#umask;
+    const file: FileNode = { kind: 'file', content, open: 0, ...this.#inode(permissions) };
     this.#enter(place, file);
     return file;
   }
@@ -187,7 +199,8 @@ class Memory implements MemoryFiles {
   // Names.
 
   mkdir(path: string, attrs: Attributes): void {
-    this.#enter(locate(this.#root, path, false), this.#newDirectory(attrs.permissions ?? NEW_DIRECTORY));
+    const permissions = (attrs.permissions ?? NEW_DIRECTORY) & ~this.#umask;
+    this.#enter(locate(this.#root, path, false), this.#newDirectory(permissions));
   }
 
   rmdir(path: string): void {
