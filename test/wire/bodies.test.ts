@@ -11,7 +11,7 @@ import {
   SERVICE_CONNECTION,
   SERVICE_USERAUTH,
 } from '../../src/wire/numbers.ts';
-import { channelRequest } from '../../src/wire/requests.ts';
+import { channelOpen, channelRequest, forwardedPort, globalRequest } from '../../src/wire/requests.ts';
 import { requestBody, signedRequest } from '../../src/wire/userauth.ts';
 
 const bodies: readonly [what: string, layout: Layout, value: Record<string, unknown>, bytes: string][] = [
@@ -39,6 +39,31 @@ const bodies: readonly [what: string, layout: Layout, value: Record<string, unkn
     { signal: 'SEGV', coreDumped: true, message: 'm', language: '' },
     '00000004 53454756 01 00000001 6d 00000000',
   ],
+  [
+    'direct-tcpip (RFC 4254 §7.2)',
+    channelOpen['direct-tcpip'],
+    { host: 'db', port: 5432, originHost: '::1', originPort: 65535 },
+    '00000002 6462 00001538 00000003 3a3a31 0000ffff',
+  ],
+  [
+    'forwarded-tcpip (RFC 4254 §7.2)',
+    channelOpen['forwarded-tcpip'],
+    { host: '', port: 8080, originHost: '10.0.0.1', originPort: 1 },
+    '00000000 00001f90 00000008 31302e302e302e31 00000001',
+  ],
+  [
+    'tcpip-forward (RFC 4254 §7.1)',
+    globalRequest['tcpip-forward'],
+    { host: '0.0.0.0', port: 0 },
+    '00000007 302e302e302e30 00000000',
+  ],
+  [
+    'cancel-tcpip-forward (RFC 4254 §7.1)',
+    globalRequest['cancel-tcpip-forward'],
+    { host: '', port: 80 },
+    '00000000 00000050',
+  ],
+  ['the port of tcpip-forward (RFC 4254 §7.1)', forwardedPort, { port: 40000 }, '00009c40'],
   ['password (RFC 4252 §8)', requestBody.password, { change: false, password: 'pä' }, '00 00000003 70c3a4'],
   [
     'password change (RFC 4252 §8)',
@@ -91,7 +116,8 @@ describe('bodies', () => {
   }
 
   it('have a case for every layout', () => {
-    const declared = [...Object.values(channelRequest), ...Object.values(requestBody), signedRequest] as Layout[];
+    const groups = [channelRequest, channelOpen, globalRequest, requestBody, { forwardedPort, signedRequest }];
+    const declared = groups.flatMap((group) => Object.values(group) as Layout[]);
     const tried = new Set(bodies.map(([, layout]) => layout));
     assert.deepEqual(
       declared.filter((layout) => !tried.has(layout)),
