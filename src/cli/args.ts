@@ -4,11 +4,12 @@
 
 import { parseArgs } from 'node:util';
 import { printable } from '../bytes/text.ts';
-import { SshError } from '../errors.ts';
 import { SSH_PORT } from '../wire/numbers.ts';
+import { bad, cryptoOf, seconds, type Values, whole } from './arg_values.ts';
+import { type ServeCommand, serveCommand, serveOptions } from './serve_args.ts';
 import { type HostTarget, parseHost, parseRemote, type RemoteTarget } from './target.ts';
 
-export type CommandName = 'get' | 'put' | 'ls' | 'run';
+export type CommandName = 'get' | 'put' | 'ls' | 'run' | 'serve';
 
 /** Whom to trust. `file` is absent for the user's own known_hosts. */
 export type TrustChoice =
@@ -84,7 +85,8 @@ export type Command =
   | GetCommand
   | PutCommand
   | LsCommand
-  | RunCommand;
+  | RunCommand
+  | ServeCommand;
 
 const general = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'V' } } as const;
 
@@ -115,11 +117,8 @@ const optionsOf = {
   put: { ...general, ...connection, ...transfer, 'in-place': { type: 'boolean' } },
   ls: { ...general, ...connection, json: { type: 'boolean' }, long: { type: 'boolean', short: 'l' } },
   run: { ...general, ...connection, json: { type: 'boolean' }, 'no-stdin': { type: 'boolean', short: 'n' } },
+  serve: { ...general, ...serveOptions },
 } as const;
-
-interface Values {
-  readonly [name: string]: string | boolean | readonly (string | boolean)[] | undefined;
-}
 
 /** What the arguments after the program's name ask for. Throws `bad-argument` with what to write instead. */
 export function parseCommand(argv: readonly string[]): Command {
@@ -129,11 +128,11 @@ export function parseCommand(argv: readonly string[]): Command {
   if (before.some((each) => each === '--help' || each === '-h')) return { name: 'help', topic: '' };
   if (before.some((each) => each === '--version' || each === '-V')) return { name: 'version' };
   if (before[0] !== undefined) {
-    throw bad(`${printable(before[0])} stands before a command: write puressh get, put, ls or run first`);
+    throw bad(`${printable(before[0])} stands before a command: write puressh get, put, ls, run or serve first`);
   }
   if (name === 'help') return { name: 'help', topic: isCommand(argv[at + 1]) ? (argv[at + 1] as CommandName) : '' };
-  if (name === undefined) throw bad('No command given: write puressh get, put, ls or run');
-  if (!isCommand(name)) throw bad(`There is no command ${printable(name)}: write puressh get, put, ls or run`);
+  if (name === undefined) throw bad('No command given: write puressh get, put, ls, run or serve');
+  if (!isCommand(name)) throw bad(`There is no command ${printable(name)}: write puressh get, put, ls, run or serve`);
   const rest = argv.slice(at + 1);
   const own = name === 'run' ? upToHost(rest) : rest.length;
   const { values, positionals } = parse(name, rest.slice(0, own));
@@ -212,6 +211,7 @@ const commands: Readonly<Record<CommandName, (values: Values, positionals: reado
     const commandLine = words.join(' ');
     return { name: 'run', target: parseHost(host), commandLine, ...choice, connection: connectionChoice(values) };
   },
+  serve: serveCommand,
 };
 
 function expect(
@@ -235,19 +235,15 @@ function transferChoice(values: Values): TransferChoice {
 
 /** More reads than this cannot be pending anywhere; it catches a slip of the finger. */
 const MAX_REQUESTS = 65536;
-/** A day: beyond it a limit limits nothing. */
-const MAX_TIMEOUT_SECONDS = 86400;
 
 function connectionChoice(values: Values): ConnectionChoice {
-  const crypto = values.crypto ?? 'auto';
-  if (crypto !== 'pure' && crypto !== 'auto') throw bad(`--crypto is pure or auto, not ${printable(String(crypto))}`);
   const timeout = values.timeout === undefined ? undefined : seconds('--timeout', values.timeout);
   return {
     port: values.port === undefined ? SSH_PORT : whole('-P', values.port, 1, 65535),
     identities: (values.identity ?? []) as readonly string[],
     passwordStdin: values['password-stdin'] === true,
     trust: trustChoice(values),
-    crypto,
+    crypto: cryptoOf(values),
     algorithms: {
       ...names(values, 'kex', 'kex'),
       ...names(values, 'host-key', 'hostKey'),
@@ -281,22 +277,4 @@ function names(values: Values, option: string, key: keyof AlgorithmChoice): Algo
   const list = text.split(',').map((name) => name.trim());
   if (list.includes('')) throw bad(`--${option} is a list of names with commas between, not '${printable(text)}'`);
   return { [key]: list };
-}
-
-function whole(option: string, value: unknown, least: number, most: number): number {
-  const text = String(value);
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw bad(`${option} takes a whole number from ${least} to ${most}, not '${printable(text)}'`);
-}
-
-function seconds(option: string, value: unknown): number {
-  const text = String(value);
-  const number = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (number > 0 && number <= MAX_TIMEOUT_SECONDS) return number * 1000;
-  throw bad(`${option} takes seconds, more than 0 and at most ${MAX_TIMEOUT_SECONDS}, not '${printable(text)}'`);
-}
-
-function bad(message: string): SshError {
-  return new SshError('bad-argument', message);
 }

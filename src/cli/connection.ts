@@ -1,6 +1,6 @@
 /** From what the command line says to a connection that is logged in: whom to trust, and what to log in with. */
 
-import { homedir, userInfo } from 'node:os';
+import { homedir } from 'node:os';
 import process from 'node:process';
 import { printableLines } from '../bytes/text.ts';
 import type { AuthMethod } from '../client/auth.ts';
@@ -11,6 +11,7 @@ import type { AlgorithmChoice, ConnectionChoice, TrustChoice } from './args.ts';
 import { type Library, loadLibrary } from './entry.ts';
 import { readFirstLine } from './first_line.ts';
 import { type DefaultIdentities, defaultIdentities } from './identities.ts';
+import { ownName } from './own_name.ts';
 import type { HostTarget } from './target.ts';
 import { Terminal } from './terminal.ts';
 
@@ -21,7 +22,7 @@ export async function openConnection(
   signal: AbortSignal,
 ): Promise<SshClient> {
   const library = await loadLibrary();
-  const username = target.username ?? ownName();
+  const username = target.username ?? namedAfterUser();
   const ownKeys = choice.identities.length > 0 ? undefined : await defaultIdentities(homedir());
   const terminal = openTerminal();
   const deadline = new Deadline(choice.timeout, signal);
@@ -58,10 +59,9 @@ function bannerText(text: string): string {
   return shown.endsWith('\n') ? shown : `${shown}\n`;
 }
 
-/** Who runs this. Not every runtime tells; the environment is asked first, as it is by most programs. */
-function ownName(): string {
-  const name = process.env.USER || process.env.LOGNAME || process.env.USERNAME || userInfo().username;
-  if (name !== '' && name !== 'unknown') return name;
+function namedAfterUser(): string {
+  const name = ownName();
+  if (name !== undefined) return name;
   throw new SshError('bad-argument', 'Nobody knows your user name here: write user@host');
 }
 

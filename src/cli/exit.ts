@@ -54,7 +54,8 @@ export function noticeLine(text: string): string {
   return `puressh: ${oneLine(text)}`;
 }
 
-function oneLine(text: string): string {
+/** Text made safe to show, on one line. */
+export function oneLine(text: string): string {
   return printable(text.trim().replace(/\s*\n\s*/g, '; '), MAX_LINE);
 }
 

@@ -47,6 +47,8 @@ async function execute(command: Command, signal: AbortSignal): Promise<number> {
       return await (await import('./ls.ts')).ls(command, signal);
     case 'run':
       return await (await import('./run.ts')).run(command, signal);
+    case 'serve':
+      return await (await import('./serve.ts')).serve(command, signal);
   }
 }
 

@@ -29,6 +29,7 @@ const OVERVIEW = `Usage: puressh <command> [options] [user@]host[:path] ...
   puressh put local [user@]host:path     upload a file; - is standard input
   puressh ls  [user@]host:[path]         list a directory
   puressh run [user@]host command ...    run a command
+  puressh serve                          an SFTP server, until Ctrl-C
 
 puressh <command> --help lists the options; puressh --version prints the version.`;
 
@@ -81,5 +82,42 @@ ${CONNECTION}
 
 Exit status: that of the command; 128 + n if signal n ended it; 255 if anything else failed.`;
 
+const SERVE = `Usage: puressh serve [options]
+
+An SFTP server for one user, until Ctrl-C. It runs no commands and forwards nothing.
+
+Listen:
+      --host HOST            address to listen on; default 127.0.0.1, this machine only; 0.0.0.0 or :: is every one
+  -P, --port N               port; default 2022, 0 is any that is free
+      --host-key FILE        private key that the server proves itself with; may be repeated; default a new
+                             Ed25519 key, another one each time
+
+Files:
+      --memory               files in memory, none at the start and gone at the end; this is the default
+      --root DIR             the directory DIR, which clients see as /, and nothing outside it
+      --read-only            nothing in DIR can be changed
+
+Login:
+      --user NAME            who may log in; default your own name
+      --password-stdin       with the password in the first line of standard input
+      --password PASSWORD    with this password; whoever lists the processes of this machine sees it
+      --authorized-keys FILE with a key in FILE, which is in the form of ~/.ssh/authorized_keys
+                             Without any of these a password is made and printed once.
+
+Output:
+      --json                 one JSON object a line on standard output: listening, connection, login, refused,
+                             session, end
+  -q, --quiet                no lines about clients
+      --crypto pure|auto     pure: cryptography in JavaScript only; auto (default): the runtime's where it is faster
+
+Exit status: 1 a file cannot be used; 2 wrong use; 255 it cannot listen; 128 + n ended by signal n: 130 after Ctrl-C.`;
+
 /** What `--help` prints, by command; `''` is the overview. */
-export const usage: Readonly<Record<CommandName | '', string>> = { '': OVERVIEW, get: GET, put: PUT, ls: LS, run: RUN };
+export const usage: Readonly<Record<CommandName | '', string>> = {
+  '': OVERVIEW,
+  get: GET,
+  put: PUT,
+  ls: LS,
+  run: RUN,
+  serve: SERVE,
+};

@@ -107,6 +107,43 @@ describe('parseCommand', () => {
     assert.deepEqual(trust('ls --accept-new h:'), { kind: 'known-hosts', acceptNew: true });
   });
 
+  it('reads serve with everything left out', () => {
+    assert.deepEqual(parse('serve'), {
+      name: 'serve',
+      host: '127.0.0.1',
+      port: 2022,
+      readOnly: false,
+      passwordStdin: false,
+      hostKeys: [],
+      crypto: 'auto',
+      json: false,
+      quiet: false,
+    });
+    assert.deepEqual(parse('serve --memory'), parse('serve'));
+  });
+
+  it('reads serve with every option', () => {
+    const line =
+      'serve --host :: -P 0 --root /srv --read-only --user ada --password-stdin --authorized-keys keys ' +
+      '--host-key one --host-key two --crypto pure --json -q';
+    assert.deepEqual(parse(line), {
+      name: 'serve',
+      host: '::',
+      port: 0,
+      root: '/srv',
+      readOnly: true,
+      username: 'ada',
+      passwordStdin: true,
+      authorizedKeys: 'keys',
+      hostKeys: ['one', 'two'],
+      crypto: 'pure',
+      json: true,
+      quiet: true,
+    });
+    const { password } = parse('serve --password secret') as Command & { name: 'serve' };
+    assert.equal(password, 'secret');
+  });
+
   for (const [line, topic] of [
     ['--help', ''],
     ['-h', ''],
@@ -115,6 +152,7 @@ describe('parseCommand', () => {
     ['get --help', 'get'],
     ['run -h', 'run'],
     ['ls --help --json', 'ls'],
+    ['serve --help', 'serve'],
   ] as const) {
     it(`shows help for: ${line}`, () => assert.deepEqual(parse(line), { name: 'help', topic }));
   }
@@ -129,7 +167,7 @@ describe('parseCommand', () => {
 describe('parseCommand refuses', () => {
   const cases: [string, RegExp][] = [
     ['', /No command given/],
-    ['fetch host:x', /no command fetch: write puressh get, put, ls or run/],
+    ['fetch host:x', /no command fetch: write puressh get, put, ls, run or serve/],
     ['constructor', /no command constructor/],
     ['--json get host:x', /--json stands before a command/],
     ['get', /missing: write puressh get \[user@\]host:path \[local\]/],
@@ -168,6 +206,22 @@ describe('parseCommand refuses', () => {
     ['get --pin SHA256:a --insecure-accept-any host:x', /--pin and --insecure-accept-any contradict/],
     ['get --pin SHA256:a --known-hosts f host:x', /--known-hosts and --pin contradict/],
     ['get --accept-new --insecure-accept-any host:x', /--accept-new and --insecure-accept-any contradict/],
+    ['serve /srv', /too many, \/srv: write puressh serve --root DIR/],
+    ['serve -P 65536', /-P takes a whole number from 0 to 65535, not '65536'/],
+    ['serve --host=', /--host needs an address/],
+    ['serve --root=', /--root needs the path of a directory/],
+    ['serve --root x --memory', /--root and --memory contradict/],
+    ['serve --read-only', /--read-only without --root leaves nothing to read/],
+    ['serve --password=', /--password needs a password that is not empty/],
+    ['serve --password x --password-stdin', /--password and --password-stdin contradict/],
+    ['serve --authorized-keys=', /--authorized-keys needs the path of a file/],
+    ['serve --host-key=', /--host-key needs the path of a private key/],
+    ['serve --user=', /--user needs a name/],
+    ['serve --user=-oProxyCommand', /--user takes a name as it can stand before @/],
+    ['serve --user a:b', /not 'a:b'/],
+    ['serve --user a/b', /not 'a\/b'/],
+    ['serve --crypto fast', /--crypto is pure or auto, not fast/],
+    ['serve --cipher aes128-ctr', /--cipher.*see puressh serve --help/],
   ];
   for (const [line, message] of cases) {
     it(line === '' ? 'nothing at all' : line, () => {
