@@ -153,6 +153,7 @@ export class ChannelPipe implements BytePipe {
     if (this.#state === 'open') this.#sendClose(cause !== undefined);
     this.#state = 'closing';
     this.#closeCause = cause;
+    this.#requests = [];
     this.#failPending(cause ?? new SshError('channel-closed', 'This side closed the channel'));
   }
 
@@ -201,6 +202,7 @@ export class ChannelPipe implements BytePipe {
         if (this.#state === 'open') this.#tell((sink) => sink.end());
         return;
       case 'channel-request':
+        if (this.#state !== 'open') return;
         this.#requests.push(event);
         this.#answerRequests();
         return;

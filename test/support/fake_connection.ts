@@ -85,6 +85,14 @@ export class FakeConnection {
     return this.#nextId++;
   }
 
+  acceptChannel(channel: number): void {
+    this.calls.push(`acceptChannel ${channel}`);
+  }
+
+  finishChannel(channel: number, request: string, body: Uint8Array): void {
+    this.calls.push(`finishChannel ${channel} ${request} ${body.length}`);
+  }
+
   write(channel: number, pieces: readonly Uint8Array[]): boolean {
     this.calls.push(`write ${channel} ${pieces.map((piece) => piece.length).join('+')}`);
     return this.room;
