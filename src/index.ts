@@ -123,4 +123,15 @@ export type {
 export { type Attributes, type ExtendedAttribute, type FileKind, fileKind } from './sftp/proto/attrs.ts';
 export { Status as SftpStatus } from './sftp/proto/status.ts';
 export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
+export type {
+  BackendEntry,
+  BackendFile,
+  FileSystemStats,
+  OpenRequest,
+  OwnerNames,
+  SftpBackend,
+} from './sftp/server/backend.ts';
+export { memoryFiles } from './sftp/server/memory_fs.ts';
+export { type SftpServerOptions, serveSftp } from './sftp/server/server.ts';
+export { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 export type { SftpOptions, SshClient } from './ssh_client.ts';

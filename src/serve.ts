@@ -1,7 +1,7 @@
 /** Serving, with what each runtime brings along: its cryptography and its sockets. Here SFTP joins the sessions. */
 
 import { type CryptoChoice, providerOf, type Runtime } from './connect.ts';
-import { SshError } from './errors.ts';
+import { SshError, toSshError } from './errors.ts';
 import { systemClock } from './io/clock.ts';
 import type { Listen, ListenAddress, Listener } from './io/listen.ts';
 import type { BytePipe } from './io/pipe.ts';
@@ -10,7 +10,6 @@ import { fingerprint } from './keys/public_key.ts';
 import type { ServerConnection } from './server/connection.ts';
 import { type ServerOptions as BareServerOptions, type ServerSettings, serverSettings } from './server/options.ts';
 import { Server } from './server/server.ts';
-import type { SftpBackend } from './sftp/server/backend.ts';
 import { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 
 /** Options of a server. */
@@ -113,9 +112,12 @@ interface Prepared {
 
 async function prepare(runtime: Runtime, options: ServerOptions): Promise<Prepared> {
   const crypto = providerOf(runtime, options);
-  const { sftp, sftpOptions, session = {} } = options;
-  const subsystems =
-    sftp === undefined ? session.subsystems : { ...session.subsystems, sftp: sftpSubsystem(sftp, sftpOptions) };
+  const { sftp, sftpOptions, session = {}, onError } = options;
+  let { subsystems } = session;
+  if (sftp !== undefined) {
+    const failed = (error: unknown): void => onError?.(toSshError(error, 'internal', { phase: 'open' }));
+    subsystems = { ...subsystems, sftp: sftpSubsystem(sftp, { onError: failed, ...sftpOptions }) };
+  }
   const all = { ...options, session: subsystems === undefined ? session : withSubsystems(session, subsystems) };
   const settings = await serverSettings(all, crypto);
   const server = new Server({ settings, crypto, clock: systemClock });
@@ -126,5 +128,3 @@ async function prepare(runtime: Runtime, options: ServerOptions): Promise<Prepar
 function withSubsystems<T extends object>(session: T, subsystems: object): T {
   return Object.create(session, { subsystems: { value: subsystems, enumerable: true } }) as T;
 }
-
-export type { SftpBackend };
