@@ -131,7 +131,7 @@ export type {
   OwnerNames,
   SftpBackend,
 } from './sftp/server/backend.ts';
-export { memoryFiles } from './sftp/server/memory_fs.ts';
+export { type MemoryFiles, type MemoryFilesOptions, memoryFiles } from './sftp/server/memory_fs.ts';
 export { type SftpServerOptions, serveSftp } from './sftp/server/server.ts';
 export { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 export type { SftpOptions, SshClient } from './ssh_client.ts';
