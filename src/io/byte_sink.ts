@@ -14,6 +14,8 @@ export class ByteSink {
   #waiting: { readonly resolve: () => void; readonly reject: (error: SshError) => void } | undefined;
   /** Chunks that the stream was given and the pipe has not taken yet. */
   #pending = 0;
+  /** The pipe will take no more chunks, whatever the stream is given. */
+  #over = false;
   #idle: (() => void)[] = [];
 
   constructor(pipe: Pick<BytePipe, 'write' | 'end' | 'close'>) {
@@ -23,21 +25,29 @@ export class ByteSink {
       },
       write: (chunk) => {
         if (!(chunk instanceof Uint8Array)) {
+          this.#finish();
           throw new SshError('bad-argument', `Only Uint8Array can be written to this stream, not ${typeof chunk}`);
         }
         if (this.#failed !== undefined) throw this.#failed;
         // a copy, because writers may use their buffer again once the write has resolved
         const room = pipe.write([copy(chunk)]);
         this.#pending--;
-        if (this.#pending === 0) this.#tellIdle();
+        this.#tellIfIdle();
         if (room) return undefined;
         return new Promise((resolve, reject) => {
           this.#waiting = { resolve, reject };
         });
       },
-      close: () => pipe.end(),
-      abort: (reason) => pipe.close(new SshError('aborted', 'The writer aborted the stream', { cause: reason })),
+      close: () => {
+        this.#finish();
+        pipe.end();
+      },
+      abort: (reason) => {
+        this.#finish();
+        pipe.close(new SshError('aborted', 'The writer aborted the stream', { cause: reason }));
+      },
     };
+    // runs for every chunk that a writer gives, also for one that the stream then refuses because it is closed
     const count = (): number => {
       this.#pending++;
       return 1;
@@ -47,8 +57,10 @@ export class ByteSink {
 
   /** Resolves when the pipe has taken everything that was written so far, or will take nothing any more. */
   idle(): Promise<void> {
-    if (this.#pending === 0 || this.#failed !== undefined) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#tellIfIdle();
+    });
   }
 
   /** The pipe has room again. */
@@ -64,10 +76,16 @@ export class ByteSink {
     this.#waiting?.reject(error);
     this.#waiting = undefined;
     this.#controller?.error(error);
-    this.#tellIdle();
+    this.#finish();
   }
 
-  #tellIdle(): void {
+  #finish(): void {
+    this.#over = true;
+    this.#tellIfIdle();
+  }
+
+  #tellIfIdle(): void {
+    if (this.#pending > 0 && !this.#over) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
