@@ -9,6 +9,8 @@ import type { BytePipe } from './pipe.ts';
 
 /** Milliseconds that one end, told that no more comes, has to end itself after the other is gone. */
 const FAREWELL_TIME = 10_000;
+/** The same while it has no room: it may be slow, and what was written is not to be lost. */
+const SLOW_FAREWELL_TIME = 600_000;
 
 /** Joins `left` and `right`, which nobody else uses from now on. Resolves once both are closed; never rejects. */
 export function splice(left: BytePipe, right: BytePipe, clock: Clock = systemClock): Promise<void> {
@@ -34,6 +36,8 @@ class End {
   /** Bytes taken from the other end that this one had no room for. */
   #owed = 0;
   #closed = false;
+  /** The other end is gone, in good order. */
+  #leaving = false;
   #stopWaiting: () => void = () => {};
 
   constructor(pipe: BytePipe, clock: Clock) {
@@ -70,6 +74,7 @@ class End {
     const count = this.#owed;
     this.#owed = 0;
     if (count > 0) this.#other.#pipe.consumed(count);
+    if (this.#leaving) this.#leave();
   }
 
   /** The other end is gone: what was written still leaves, unless the line failed. */
@@ -79,7 +84,13 @@ class End {
       this.#pipe.close(cause);
       return;
     }
+    this.#leaving = true;
     this.#pipe.end();
-    this.#stopWaiting = this.#clock.after(FAREWELL_TIME, () => this.#pipe.close());
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#stopWaiting();
+    this.#stopWaiting = this.#clock.after(this.#room ? FAREWELL_TIME : SLOW_FAREWELL_TIME, () => this.#pipe.close());
   }
 }
