@@ -4,71 +4,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { concat, equalBytes } from '../../../src/bytes/bytes.ts';
 import { utf8 } from '../../../src/bytes/text.ts';
-import type { BytePipe, PipeSink } from '../../../src/io/pipe.ts';
 import { OpenFlag } from '../../../src/sftp/proto/packets.ts';
 import { Status } from '../../../src/sftp/proto/status.ts';
 import { serveSftp } from '../../../src/sftp/server/server.ts';
 import { GatedFiles } from '../../support/gated_files.ts';
+import { HandPipe } from '../../support/hand_pipe.ts';
 import { pattern } from '../../support/pipe_end.ts';
 import { ask, RawSftp, settle } from '../../support/sftp_raw.ts';
 
 const { read: READ, write: WRITE, create: CREAT } = OpenFlag;
 const BLOCK = 32 * 1024;
 const KIB = 1024;
-
-/** A server whose pipe says full when the test wants, and counts what is given back. */
-class HandPipe implements BytePipe {
-  room = true;
-  readonly written: Uint8Array[] = [];
-  givenBack = 0;
-  delivered = 0;
-  closedWith: unknown;
-  ends = 0;
-  sink: PipeSink | undefined;
-
-  open(sink: PipeSink): void {
-    this.sink = sink;
-  }
-
-  write(pieces: readonly Uint8Array[]): boolean {
-    this.written.push(concat(...pieces));
-    return this.room;
-  }
-
-  end(): void {
-    this.ends++;
-  }
-
-  consumed(count: number): void {
-    this.givenBack += count;
-  }
-
-  close(cause?: unknown): void {
-    this.closedWith = cause;
-  }
-
-  deliver(...packets: readonly Uint8Array[]): void {
-    const bytes = concat(...packets);
-    this.delivered += bytes.length;
-    this.sink?.data(bytes);
-  }
-
-  drain(): void {
-    this.room = true;
-    this.sink?.drain();
-  }
-
-  get bytes(): number {
-    return this.written.reduce((sum, each) => sum + each.length, 0);
-  }
-
-  /** The handle in the last reply, which is a HANDLE. */
-  get handle(): Uint8Array {
-    const last = this.written.at(-1) as Uint8Array;
-    assert.equal(last[4], 102);
-    return last.slice(13);
-  }
-}
 
 /** A session over a hand-driven pipe with `/a` open, and what its promise comes to. */
 function handSession(gated: GatedFiles, limits = {}): { pipe: HandPipe; handle: Uint8Array; served: Promise<void> } {
