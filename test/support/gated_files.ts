@@ -2,6 +2,7 @@
 
 import type { BackendFile, SftpBackend } from '../../src/sftp/server/backend.ts';
 import { isPromise, type MaybePromise } from '../../src/sftp/server/maybe_promise.ts';
+import type { MemoryFile } from '../../src/sftp/server/memory_file.ts';
 import { type MemoryFiles, memoryFiles } from '../../src/sftp/server/memory_fs.ts';
 
 /** Calls that can be held. */
@@ -50,7 +51,7 @@ export class GatedFiles {
       open: (path, request) =>
         this.#pass('open', path, '', () => {
           this.opened++;
-          return this.#file(path, memory.open(path, request) as Required<BackendFile>);
+          return this.#file(path, memory.open(path, request));
         }),
       stat: (path) => this.#pass('stat', path, '', () => memory.stat(path)),
       rename: (from, to) => this.#pass('rename', from, ` ${to}`, () => memory.rename(from, to)),
@@ -108,7 +109,7 @@ export class GatedFiles {
     });
   }
 
-  #file(path: string, file: Required<BackendFile>): BackendFile {
+  #file(path: string, file: MemoryFile): BackendFile {
     let running = 0;
     let closed = false;
     const alone = <T>(call: Held, detail: string, run: () => MaybePromise<T>): MaybePromise<T> => {
@@ -134,7 +135,7 @@ export class GatedFiles {
       read: (offset, length) =>
         alone('read', ` ${offset}+${length}`, () => {
           failing('read', offset, length);
-          return file.read(offset, Math.min(length, this.clamp)) as Uint8Array;
+          return file.read(offset, Math.min(length, this.clamp));
         }),
       write: (offset, pieces) => {
         const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -143,7 +144,7 @@ export class GatedFiles {
           return file.write(offset, pieces);
         });
       },
-      stat: () => alone('fstat', '', () => file.stat() as object),
+      stat: () => alone('fstat', '', () => file.stat()),
       setstat: (attrs) => alone('fsetstat', ` ${JSON.stringify(attrs)}`, () => file.setstat(attrs)),
       sync: () => alone('sync', '', () => undefined),
       close: () => {

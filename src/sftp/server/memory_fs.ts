@@ -53,6 +53,7 @@ export interface MemoryOwner {
 
 /** A file system in memory. Nothing in it takes time: its functions give no promises. */
 export interface MemoryFiles extends Required<SftpBackend> {
+  open(path: string, request: OpenRequest): MemoryFile;
   stat(path: string): Attributes;
   lstat(path: string): Attributes;
   list(path: string): Iterable<BackendEntry>;
