@@ -11,6 +11,7 @@ import type { BackendEntry, FileSystemStats, OpenRequest, OwnerNames, SftpBacken
 import { MemoryFile, type MemoryHost } from './memory_file.ts';
 import {
   attributesOf,
+  change,
   checkNew,
   type DirectoryNode,
   type FileNode,
@@ -381,17 +382,7 @@ class Memory implements MemoryFiles {
   }
 
   #change(node: TreeNode, attrs: Attributes): void {
-    const { size, permissions, atime, mtime, uid, gid } = attrs;
-    if (size !== undefined) {
-      if (node.kind !== 'file') throw new PosixError(node.kind === 'directory' ? 'EISDIR' : 'EINVAL', 'size');
-      node.content.resize(size);
-      node.mtime = this.#seconds;
-    }
-    if (permissions !== undefined) node.permissions = permissions & 0o7777;
-    if (atime !== undefined) node.atime = atime;
-    if (mtime !== undefined) node.mtime = mtime;
-    if (uid !== undefined) node.uid = uid;
-    if (gid !== undefined) node.gid = gid;
+    change(node, attrs, this.#seconds);
   }
 }
 

@@ -109,6 +109,21 @@ export function attributesOf(node: TreeNode): Attributes {
   return { size: sizeOf(node), uid, gid, permissions: TYPE_BITS[node.kind] | permissions, atime, mtime };
 }
 
+/** Changes what is given; `now` in seconds. */
+export function change(node: TreeNode, attrs: Attributes, now: number): void {
+  const { size, permissions, atime, mtime, uid, gid } = attrs;
+  if (size !== undefined) {
+    if (node.kind !== 'file') throw new PosixError(node.kind === 'directory' ? 'EISDIR' : 'EINVAL', 'size');
+    node.content.resize(size);
+    node.mtime = now;
+  }
+  if (permissions !== undefined) node.permissions = permissions & 0o7777;
+  if (atime !== undefined) node.atime = atime;
+  if (mtime !== undefined) node.mtime = mtime;
+  if (uid !== undefined) node.uid = uid;
+  if (gid !== undefined) node.gid = gid;
+}
+
 function sizeOf(node: TreeNode): number {
   if (node.kind === 'file') return node.content.size;
   return node.kind === 'symlink' ? encodeName(node.target).length : 4096;
