@@ -94,9 +94,15 @@ export type Question =
   | { readonly kind: 'new-password'; readonly prompt: string }
   /**
    * Would this key do? Nothing is proved yet, and the client learns only yes or no (RFC 4252 §7): the answer must not be
-   * kept as if somebody had logged in. Answer: a `boolean`.
+   * kept as if somebody had logged in. `succeeded`: the methods that this user has already got right. Answer: a `boolean`.
    */
-  | { readonly kind: 'key-query'; readonly username: string; readonly algorithm: string; readonly publicKey: PublicKey }
+  | {
+      readonly kind: 'key-query';
+      readonly username: string;
+      readonly algorithm: string;
+      readonly publicKey: PublicKey;
+      readonly succeeded: readonly string[];
+    }
   /** May this user in? `succeeded`: the methods that this user has already got right. Answer: a `LoginVerdict`. */
   | {
       readonly kind: 'login';

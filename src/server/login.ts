@@ -81,12 +81,11 @@ export class LoginDesk {
     const { handlers } = this.#parts;
     if (question.kind === 'responses') return await this.#goOn(question.responses);
     this.#abandon('The client turned to another method');
-    if (question.kind === 'key-query') {
-      const attempt = this.#attempt(question.username);
-      return await this.#isAcceptable(attempt, this.#keyOf(question.publicKey), question.algorithm);
-    }
     if (question.succeeded.length === 0) this.#steps = [];
     const attempt = this.#attempt(question.username);
+    if (question.kind === 'key-query') {
+      return await this.#isAcceptable(attempt, this.#keyOf(question.publicKey), question.algorithm);
+    }
     const tried = question.attempt;
     switch (tried.method) {
       case 'none':
@@ -130,7 +129,12 @@ export class LoginDesk {
   /** What a function of the caller says; one that fails lets nobody in. */
   async #run(ask: () => MaybePromise<LoginResult> | undefined): Promise<LoginResult> {
     try {
-      return (await ask()) ?? false;
+      const result = (await ask()) ?? false;
+      if (isResult(result)) return result;
+      this.#misused(
+        'A function of auth gives a boolean, { permissions, identity }, { partial: [methods] } or { changePassword: text }',
+      );
+      return false;
     } catch (error) {
       this.#parts.failed(toSshError(error, 'internal', { phase: 'authentication' }));
       return false;
@@ -145,10 +149,6 @@ export class LoginDesk {
       return { verdict: 'refuse' };
     }
     if (result !== true && 'partial' in result) {
-      if (result.partial.length === 0) {
-        this.#misused('partial needs the methods that are wanted next');
-        return { verdict: 'refuse' };
-      }
       this.#steps.push(step);
       return { verdict: 'partial', methods: result.partial };
     }
@@ -167,9 +167,13 @@ export class LoginDesk {
       const conversation: Conversation = { answers: undefined, next, over: false };
       this.#conversation = conversation;
       const { keyboardInteractive } = this.#parts.handlers;
-      const run = this.#run(() =>
-        keyboardInteractive?.call(this.#parts.handlers, attempt, (round) => ask(conversation, round)),
-      );
+      const asking = (round: QuestionRound): Promise<readonly string[]> => {
+        const answers = ask(conversation, round);
+        // that it fails must harm no program that has stopped waiting for it
+        answers.catch(() => {});
+        return answers;
+      };
+      const run = this.#run(() => keyboardInteractive?.call(this.#parts.handlers, attempt, asking));
       run.then((result) => {
         if (conversation.over) return;
         conversation.over = true;
@@ -200,6 +204,15 @@ export class LoginDesk {
     conversation.over = true;
     conversation.answers?.reject(new SshError('aborted', why, { fault: 'peer', phase: 'authentication' }));
   }
+}
+
+/** Programs in plain JavaScript may give anything: what is not understood must let nobody in. */
+function isResult(value: unknown): value is LoginResult {
+  if (typeof value !== 'object' || value === null) return typeof value === 'boolean';
+  if ('changePassword' in value) return typeof value.changePassword === 'string';
+  if (!('partial' in value)) return 'permissions' in value || 'identity' in value;
+  const { partial } = value;
+  return Array.isArray(partial) && partial.length > 0 && partial.every((method) => typeof method === 'string');
 }
 
 function ask(conversation: Conversation, round: QuestionRound): Promise<readonly string[]> {

@@ -180,10 +180,15 @@ export class ServerAuth implements Auth {
       else this.#fail();
     } else if (signature === undefined) {
       const { username } = request;
-      this.#context.ask({ kind: 'key-query', username, algorithm, publicKey }, true, (acceptable: boolean) => {
-        if (!acceptable) this.#fail();
-        else this.#listen(encode(publicKeyAuth.ok, { algorithm, publicKey: blob }));
-      });
+      const succeeded = [...this.#succeeded];
+      this.#context.ask(
+        { kind: 'key-query', username, algorithm, publicKey, succeeded },
+        true,
+        (acceptable: boolean) => {
+          if (!acceptable) this.#fail();
+          else this.#listen(encode(publicKeyAuth.ok, { algorithm, publicKey: blob }));
+        },
+      );
     } else {
       const message = encodeFields(signedRequest, {
         sessionId: this.#sessionId,

@@ -51,7 +51,7 @@ describe('ServerAuth, asked about a key,', () => {
     desk.receive(query('ssh-ed25519', ada.publicKey));
     const question = desk.question();
     assert.ok(question.kind === 'key-query');
-    assert.deepEqual([question.username, question.algorithm], ['ada', 'ssh-ed25519']);
+    assert.deepEqual([question.username, question.algorithm, question.succeeded], ['ada', 'ssh-ed25519', []]);
     assert.equal(hex(question.publicKey.blob), hex(ada.publicKey));
     assert.deepEqual(desk.answer(true), [`3c${string('ssh-ed25519')}${string(ada.publicKey)}`]);
     assert.deepEqual([desk.events, desk.auth.phase], [[], 'auth']);
@@ -222,9 +222,20 @@ describe('ServerAuth, wanting two keys,', () => {
     assert.deepEqual(desk.events, [{ type: 'authenticated', username: 'ada', methods: ['publickey', 'publickey'] }]);
   });
 
+  it('begins anew with another user, also for a key that is only shown', () => {
+    const desk = halfway();
+    desk.receive(query('ssh-ed25519', ada.publicKey, 'bob'));
+    const question = desk.question();
+    assert.ok(question.kind === 'key-query');
+    assert.deepEqual([question.username, question.succeeded], ['bob', []]);
+  });
+
   it('takes queries in between, and no other method', () => {
     const desk = halfway();
     desk.receive(query('ssh-ed25519', second.publicKey));
+    const question = desk.question();
+    assert.ok(question.kind === 'key-query');
+    assert.deepEqual(question.succeeded, ['publickey']);
     assert.deepEqual(desk.answer(true), [`3c${string('ssh-ed25519')}${string(second.publicKey)}`]);
     assert.deepEqual(desk.say(password('x')), [failure('publickey', false)]);
   });
