@@ -17,6 +17,9 @@ export interface MemoryPipeOptions {
 
 const BOUND = 1024 * 1024;
 
+/** Chunks that were delivered are dropped once this many have piled up: to shift each moves all that follow. */
+const COMPACT_AT = 1024;
+
 /** A connected pair. Ending in good order ends the other end too; closing with a cause is a lost connection there. */
 export function memoryPipes(options: MemoryPipeOptions = {}): readonly [BytePipe, BytePipe] {
   const left = new MemoryEnd(options);
@@ -29,7 +32,9 @@ export function memoryPipes(options: MemoryPipeOptions = {}): readonly [BytePipe
 class MemoryEnd implements BytePipe {
   readonly #bound: number;
   readonly #chunk: ((bytes: Uint8Array) => Iterable<Uint8Array>) | undefined;
-  readonly #incoming: Uint8Array[] = [];
+  #incoming: Uint8Array[] = [];
+  /** How many of them were delivered. */
+  #delivered = 0;
   #peer: MemoryEnd = this;
   #sink: PipeSink | undefined;
   #scheduled = false;
@@ -101,10 +106,21 @@ class MemoryEnd implements BytePipe {
     if (this.#state !== 'open') return;
     this.#state = 'closing';
     this.#cause = cause;
-    this.#incoming.length = 0;
+    this.#incoming = [];
+    this.#delivered = 0;
     this.#waiting = 0;
     this.#schedule();
     this.#peer.#schedule();
+  }
+
+  #next(): Uint8Array | undefined {
+    const chunk = this.#incoming[this.#delivered];
+    if (chunk !== undefined) this.#delivered++;
+    if (chunk === undefined || this.#delivered >= COMPACT_AT) {
+      this.#incoming = this.#incoming.slice(this.#delivered);
+      this.#delivered = 0;
+    }
+    return chunk;
   }
 
   #schedule(): void {
@@ -119,7 +135,7 @@ class MemoryEnd implements BytePipe {
 
   #deliver(sink: PipeSink): void {
     while (this.#state === 'open' && this.#unconsumed < this.#bound) {
-      const chunk = this.#incoming.shift();
+      const chunk = this.#next();
       if (chunk === undefined) break;
       this.#waiting -= chunk.length;
       this.#unconsumed += chunk.length;
@@ -129,7 +145,7 @@ class MemoryEnd implements BytePipe {
       this.#wantsRoom = false;
       sink.drain();
     }
-    if (this.#state === 'open' && this.#peerEnded && !this.#endTold && this.#incoming.length === 0) {
+    if (this.#state === 'open' && this.#peerEnded && !this.#endTold && this.#waiting === 0) {
       this.#endTold = true;
       sink.end();
     }

@@ -46,6 +46,18 @@ describe('memoryPipes', () => {
     );
   });
 
+  it('carry hundreds of thousands of pieces, which would take minutes if each moved all that follow', async () => {
+    const [left, right] = memoryPipes({ chunk: (all) => Array.from(all, (byte) => bytes(byte)) });
+    const b = new PipeEnd(right);
+    new PipeEnd(left);
+    const all = pattern(300_000);
+    left.write([all]);
+    left.end();
+    await settled();
+    assert.deepEqual(new Uint8Array(b.bytes), all);
+    assert.deepEqual(b.notices, ['end']);
+  });
+
   it('stop at the bound until bytes are consumed, and then say so', async () => {
     const [left, right] = memoryPipes({ bound: 100 });
     const a = new PipeEnd(left);
