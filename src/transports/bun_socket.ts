@@ -13,7 +13,7 @@ const READ_BOUND = 1024 * 1024;
 const WRITE_BOUND = 1024 * 1024;
 
 /** The part of a socket of Bun that is used here. */
-interface BunSocket {
+export interface BunSocket {
   /** How many bytes were taken, or -1 when the socket is closed; the rest has to wait for `drain`. */
   write(bytes: Uint8Array): number;
   /** Ends our half. */
@@ -25,13 +25,14 @@ interface BunSocket {
   setNoDelay(on: boolean): boolean;
 }
 
-interface BunHandlers {
-  open(socket: BunSocket): void;
-  data(socket: BunSocket, bytes: Uint8Array): void;
-  drain(socket: BunSocket): void;
-  end(socket: BunSocket): void;
-  error(socket: BunSocket, error: unknown): void;
-  close(socket: BunSocket, error?: unknown): void;
+/** What Bun calls with what comes for a socket. */
+export interface BunHandlers<Socket extends BunSocket = BunSocket> {
+  open(socket: Socket): void;
+  data(socket: Socket, bytes: Uint8Array): void;
+  drain(socket: Socket): void;
+  end(socket: Socket): void;
+  error(socket: Socket, error: unknown): void;
+  close(socket: Socket, error?: unknown): void;
 }
 
 interface BunApi {
@@ -69,7 +70,8 @@ export function dialBun(options: DialOptions): Promise<BytePipe> {
   });
 }
 
-class BunSocketPipe implements BytePipe {
+/** A pipe over the socket whose handlers are `handlers`, which is told by `open`. */
+export class BunSocketPipe implements BytePipe {
   readonly #early: ((sink: PipeSink) => void)[] = [];
   #socket: BunSocket | undefined;
   #sink: PipeSink | undefined;

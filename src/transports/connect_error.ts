@@ -4,7 +4,7 @@ import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 
 /** How messages name an address. */
-function addressName(host: string, port: number): string {
+export function addressName(host: string, port: number): string {
   return `${host.includes(':') ? `[${printable(host)}]` : printable(host)}:${port}`;
 }
 
@@ -47,7 +47,8 @@ export function connectionLost(error: unknown): SshError {
   });
 }
 
-function codeOf(error: unknown): string {
+/** The POSIX name of what went wrong, or an empty string. */
+export function codeOf(error: unknown): string {
   const code = (error as { readonly code?: unknown } | undefined)?.code;
   return typeof code === 'string' ? code : '';
 }

@@ -1,12 +1,19 @@
 /** The part of `Deno` that puressh uses, as types of our own: the library compiles without those of any runtime. */
 
 export interface DenoConn {
+  readonly remoteAddr: { readonly hostname: string; readonly port: number };
   /** `null` at the end of the stream. */
   read(target: Uint8Array): Promise<number | null>;
   write(bytes: Uint8Array): Promise<number>;
   closeWrite(): Promise<void>;
   close(): void;
   setNoDelay(on: boolean): void;
+}
+
+export interface DenoListener {
+  readonly addr: { readonly hostname: string; readonly port: number };
+  accept(): Promise<DenoConn>;
+  close(): void;
 }
 
 export interface DenoFileInfo {
@@ -42,12 +49,14 @@ export interface DenoApi {
   readonly build: { readonly os: string };
   readonly env: { get(name: string): string | undefined };
   connect(options: { hostname: string; port: number; signal?: AbortSignal }): Promise<DenoConn>;
+  listen(options: { hostname: string; port: number }): DenoListener;
   open(path: string, options: DenoOpenOptions): Promise<DenoFile>;
   readFile(path: string): Promise<Uint8Array>;
   mkdir(path: string, options: { recursive: boolean; mode: number }): Promise<void>;
   lstat(path: string): Promise<DenoFileInfo>;
   realPath(path: string): Promise<string>;
   rename(from: string, to: string): Promise<void>;
+  chmod(path: string, mode: number): Promise<void>;
   remove(path: string): Promise<void>;
 }
 

@@ -7,15 +7,14 @@ import type { DialOptions } from '../io/dial.ts';
 import type { BytePipe, PipeSink } from '../io/pipe.ts';
 import { connectFailed, connectionLost, connectTimeout } from './connect_error.ts';
 import { type DenoConn, deno } from './deno_api.ts';
+import { ReadRoom } from './read_room.ts';
 
 /** Bytes delivered and not consumed at which reading pauses. */
 const READ_BOUND = 1024 * 1024;
 /** Bytes that the system has not taken at which `write` says no. */
 const WRITE_BOUND = 1024 * 1024;
-/** What is read into: each part once, since what was delivered is not ours any more. */
-const SLAB = 256 * 1024;
-/** The least room worth a read. */
-const LEAST_ROOM = 64 * 1024;
+/** Memory that an accepted connection reads into at first: most of those of a server are idle most of the time. */
+const IDLE_ROOM = 16 * 1024;
 
 /** Connects; rejects with `connect-failed`, `timeout` or `aborted`. */
 export async function dialDeno(options: DialOptions): Promise<BytePipe> {
@@ -31,13 +30,23 @@ export async function dialDeno(options: DialOptions): Promise<BytePipe> {
   try {
     const conn = await orStopped(deno().connect({ hostname: host, port, signal: stop.signal }), stop.signal);
     conn.setNoDelay(true);
-    return new DenoSocketPipe(conn);
+    return new DenoSocketPipe(conn, new ReadRoom());
   } catch (error) {
     throw reason ?? connectFailed(host, port, withCode(error));
   } finally {
     clearTimeout(timer);
     forget();
   }
+}
+
+/** A connection that was accepted, as a pipe. */
+export function acceptedDeno(conn: DenoConn): BytePipe {
+  try {
+    conn.setNoDelay(true);
+  } catch {
+    // Some systems refuse it once the peer is gone, as reading will tell.
+  }
+  return new DenoSocketPipe(conn, new ReadRoom(IDLE_ROOM));
 }
 
 /** Older versions of Deno do not know the signal: then a connection that comes too late is closed. */
@@ -54,13 +63,14 @@ function orStopped(connecting: Promise<DenoConn>, signal: AbortSignal): Promise<
 }
 
 /** Deno gives names that cannot be resolved no code. */
-function withCode(error: unknown): unknown {
+export function withCode(error: unknown): unknown {
   const message = error instanceof Error ? error.message : '';
   return message.includes('lookup address') ? Object.assign(new Error(message), { code: 'ENOTFOUND' }) : error;
 }
 
 class DenoSocketPipe implements BytePipe {
   readonly #conn: DenoConn;
+  readonly #input: ReadRoom;
   readonly #batches: (readonly Uint8Array[])[] = [];
   #sink: PipeSink | undefined;
   #unconsumed = 0;
@@ -73,8 +83,9 @@ class DenoSocketPipe implements BytePipe {
   #writeEnded = false;
   #closed = false;
 
-  constructor(conn: DenoConn) {
+  constructor(conn: DenoConn, input: ReadRoom) {
     this.#conn = conn;
+    this.#input = input;
   }
 
   open(sink: PipeSink): void {
@@ -111,7 +122,6 @@ class DenoSocketPipe implements BytePipe {
   }
 
   async #readAll(sink: PipeSink): Promise<void> {
-    let room = new Uint8Array(SLAB);
     try {
       while (!this.#closed) {
         if (this.#unconsumed >= READ_BOUND) {
@@ -120,8 +130,7 @@ class DenoSocketPipe implements BytePipe {
           });
           continue;
         }
-        if (room.length < LEAST_ROOM) room = new Uint8Array(SLAB);
-        const count = await this.#conn.read(room);
+        const count = await this.#conn.read(this.#input.room());
         if (this.#closed) return;
         if (count === null) {
           this.#readEnded = true;
@@ -129,10 +138,8 @@ class DenoSocketPipe implements BytePipe {
           this.#finishIfEnded();
           return;
         }
-        const chunk = room.subarray(0, count);
-        room = room.subarray(count);
         this.#unconsumed += count;
-        sink.data(chunk);
+        sink.data(this.#input.take(count));
       }
     } catch (error) {
       this.#lost(error);

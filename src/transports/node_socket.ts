@@ -44,16 +44,31 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
   });
 }
 
+/**
+ * A socket that a server has accepted, with `allowHalfOpen` and `pauseOnConnect`, as a pipe. Such a one cannot be told where
+ * to read to: it gives each chunk memory of its own, of the size of the chunk, and holds none while it waits.
+ */
+export function acceptedNode(socket: Socket): BytePipe {
+  const input: Inlet = { deliver: () => {} };
+  socket.on('data', (bytes) => input.deliver(plain(bytes as Uint8Array)));
+  return new NodeSocketPipe(socket, input);
+}
+
 /** Memory that is read into at a time, and how little of it is left when new is taken: one read fills at most the rest. */
 const SLAB = 256 * 1024;
 const SLAB_REST = 64 * 1024;
+
+/** What a socket's bytes come through. */
+interface Inlet {
+  /** Takes what was read; set before the socket is read from. */
+  deliver: (bytes: Uint8Array) => void;
+}
 
 /**
  * Where the socket reads to. What comes lies side by side in memory, so that a packet that two reads brought need not be
  * copied together, and the collector has one large piece to free and not many.
  */
-class Input {
-  /** Takes what was read; set before the socket is read from. */
+class Input implements Inlet {
   deliver: (bytes: Uint8Array) => void = () => {};
   #slab = Buffer.allocUnsafeSlow(SLAB);
   #used = 0;
@@ -76,15 +91,15 @@ class Input {
 
 export class NodeSocketPipe implements BytePipe {
   readonly #socket: Socket;
-  readonly #input: Input;
+  readonly #input: Inlet;
   #sink: PipeSink | undefined;
   #cause: SshError | undefined;
   #unconsumed = 0;
   #queued = 0;
   #full = false;
 
-  /** Takes a connected socket, made with `allowHalfOpen`, that reads to `input`, is paused, and that nobody else uses. */
-  constructor(socket: Socket, input: Input) {
+  /** Takes a connected socket, made with `allowHalfOpen` and paused, whose bytes come through `input`; nobody else uses it. */
+  constructor(socket: Socket, input: Inlet) {
     this.#socket = socket;
     this.#input = input;
     socket.on('error', (error) => {
