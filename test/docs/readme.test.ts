@@ -1,15 +1,10 @@
-/** That what the documents show is so: every example runs or is read by the command, every script exists. */
+/** That what the documents show is so: every example is a program that is tried or is read by the command, every script exists. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parseCommand } from '../../src/cli/args.ts';
 import { usage } from '../../src/cli/usage.ts';
-import * as openssh from '../support/peers/openssh.ts';
-import { peerTest } from '../support/peers/peer.ts';
 import { root } from '../support/root.ts';
 
 const documents = ['README.md', 'CHANGELOG.md', 'bench/README.md'].concat(
@@ -31,15 +26,34 @@ const blocks: readonly Block[] = documents.flatMap((document) =>
   })),
 );
 
-/** An example of README.md as a file here: with the import that works inside the repository. */
-const inside = (text: string): string => text.replace("'puressh/node'", "'../../src/node.ts'");
+/** The programs, in the order of the documents; `examples.test.ts` tries them. */
+const examples: Readonly<Record<string, string>> = {
+  client: 'README.md',
+  more: 'README.md',
+  server: 'README.md',
+  second_factor: 'docs/server.md',
+  programs: 'docs/server.md',
+  backend: 'docs/server.md',
+};
 
 describe('documents', () => {
   it('have only blocks that something here checks', () => {
     const checked = ['ts', 'sh', 'text', ''];
     for (const { document, language } of blocks) assert.ok(checked.includes(language), `${document}: ${language}`);
-    const programs = blocks.filter(({ language }) => language === 'ts').map(({ document }) => document);
-    assert.deepEqual(programs, ['README.md']);
+  });
+
+  it('show programs that are type-checked and tried, word for word', () => {
+    const shown = blocks.filter(({ language }) => language === 'ts');
+    assert.deepEqual(
+      shown.map(({ document }) => document),
+      Object.values(examples),
+    );
+    for (const [index, name] of Object.keys(examples).entries()) {
+      const { text } = shown[index] as Block;
+      const [, program] = read(`test/docs/examples/${name}.ts`).split(/^\/\/.*\n/) as [string, string];
+      assert.equal(text.replace("'puressh/node'", "'../../../src/node.ts'"), program, name);
+      assert.ok(text.trim().split('\n').length <= 36, name);
+    }
   });
 
   it('link to files that are there', () => {
@@ -97,55 +111,3 @@ function checkCommand(words: readonly string[], document: string): void {
     assert.equal(parseCommand(words).name, name, document);
   }
 }
-
-describe('the example of README.md', () => {
-  const file = new URL(`readme_example.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
-
-  it('is the program that is type-checked and run here', () => {
-    const [shown] = blocks.filter(({ language }) => language === 'ts');
-    const [, program] = read('test/docs/readme_example.ts').split(/^\/\/.*\n/) as [string, string];
-    assert.equal(inside((shown as Block).text), program);
-    assert.ok((shown as Block).text.trim().split('\n').length <= 20);
-  });
-
-  it('does what it shows', { ...peerTest(openssh.available()), timeout: 60_000 }, async () => {
-    const peer = await openssh.startSshd();
-    // Inside the repository, since Deno looks for packages from where the program is.
-    mkdirSync(new URL('build/', root), { recursive: true });
-    const folder = mkdtempSync(fileURLToPath(new URL('build/readme-', root)));
-    try {
-      const big = join(peer.files, 'big.log');
-      writeFileSync(big, 'x'.repeat(100_000));
-      mkdirSync(join(peer.files, 'srv'));
-      writeFileSync(join(peer.files, 'srv', 'entry'), 'four');
-      const replacements: [string, string][] = [
-        ["'../../src/node", `'${new URL('../../src/node', import.meta.url).href}`],
-        ["host: 'example.org'", `host: '${peer.host}', port: ${peer.port}`],
-        ["'ada'", `'${peer.username}'`],
-        ["'~/.ssh/id_ed25519'", `'${peer.keys.ed25519.openssh}'`],
-        ['knownHosts()', `knownHosts('${peer.knownHosts}')`],
-        ["'/var/log/big.log'", `'${big}'`],
-        ["'/srv'", `'${join(peer.files, 'srv')}'`],
-      ];
-      let text = readFileSync(file, 'utf8');
-      for (const [from, to] of replacements) {
-        assert.ok(text.includes(from), from);
-        text = text.replace(from, to);
-      }
-      const program = join(folder, file.pathname.endsWith('.ts') ? 'example.ts' : 'example.mjs');
-      writeFileSync(program, text);
-      const before = 'Deno' in globalThis ? ['run', '-A', '--no-lock', '--no-check'] : [];
-      const options = { cwd: folder, encoding: 'utf8', timeout: 50_000 } as const;
-      const { status, stdout, stderr } = spawnSync(process.execPath, [...before, program], options);
-      assert.equal(status, 0, stderr);
-      const lines = stdout.trim().split('\n');
-      assert.match(lines[0] as string, /^0 \w+$/);
-      assert.equal(lines.at(-2), '100000 100000');
-      assert.equal(lines.at(-1), 'entry 4');
-      assert.equal(readFileSync(join(folder, 'big.log'), 'utf8').length, 100_000);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-      await peer.stop();
-    }
-  });
-});

@@ -1,5 +1,5 @@
-// The example of README.md, word for word: `readme.test.ts` compares the two and runs this one.
-import { connect, keyFile, knownHosts } from '../../src/node.ts';
+// README.md: a client.
+import { connect, keyFile, knownHosts } from '../../../src/node.ts';
 
 await using ssh = await connect({
   host: 'example.org',
