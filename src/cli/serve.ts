@@ -10,7 +10,6 @@ import type { ListenAddress } from '../io/listen.ts';
 import type { PrivateKey } from '../keys/key_pair.ts';
 import type { SshServer } from '../serve.ts';
 import type { SftpBackend } from '../sftp/server/backend.ts';
-import { memoryFiles } from '../sftp/server/memory_fs.ts';
 import { addressName } from '../transports/connect_error.ts';
 import { fileError } from '../transports/file_error.ts';
 import { type Admission, admissionOf } from './admission.ts';
@@ -75,7 +74,7 @@ class End {
 }
 
 function filesFor({ root, readOnly }: ServeCommand, library: Library): SftpBackend {
-  return root === undefined ? memoryFiles() : library.directory(root, { readOnly });
+  return root === undefined ? library.memoryFiles() : library.directory(root, { readOnly });
 }
 
 async function hostKeysFor({ hostKeys }: ServeCommand, library: Library): Promise<PrivateKey[]> {
