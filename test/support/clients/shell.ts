@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Program, ServerSession, Terminal } from '../../../src/server/session.ts';
+import type { Program, ProgramEnd, ServerSession, Terminal } from '../../../src/server/session.ts';
 
 /** Runs commands in `cwd`. `:terminal`, `:variable NAME` and `:signal` are answered here. */
 export function shell(cwd: string): Program {
@@ -40,7 +40,7 @@ async function awaitSignal(session: ServerSession): Promise<{ signal: string; me
   return { signal: await arrived, message: 'as you wish' };
 }
 
-async function runShell(session: ServerSession, cwd: string, command: string): Promise<number> {
+async function runShell(session: ServerSession, cwd: string, command: string): Promise<ProgramEnd> {
   const args = command === '' ? [] : ['-c', command];
   const child = spawn('/bin/sh', args, {
     cwd,
@@ -49,7 +49,7 @@ async function runShell(session: ServerSession, cwd: string, command: string): P
   });
   session.signal.addEventListener('abort', () => child.kill('SIGKILL'));
   child.stdin.on('error', () => {}); // it does not read
-  const ended = once(child, 'close') as Promise<[number | null]>;
+  const ended = once(child, 'close') as Promise<[number | null, string | null]>;
   const input = async (): Promise<void> => {
     for await (const chunk of session.stdin) {
       if (!child.stdin.write(chunk) && !child.stdin.destroyed) await Promise.race([once(child.stdin, 'drain'), ended]);
@@ -61,8 +61,8 @@ async function runShell(session: ServerSession, cwd: string, command: string): P
     pump(child.stdout, (chunk) => session.write(chunk)),
     pump(child.stderr, (chunk) => session.writeError(chunk)),
   ]);
-  const [code] = await ended;
-  return code ?? 255;
+  const [code, signal] = await ended;
+  return code ?? { signal: signal ?? 'KILL' };
 }
 
 async function pump(from: AsyncIterable<Uint8Array>, write: (chunk: Uint8Array) => Promise<void>): Promise<void> {
