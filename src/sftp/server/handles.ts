@@ -4,6 +4,7 @@
  */
 
 import { equalBytes, putUint32, uint32At } from '../../bytes/bytes.ts';
+import type { RandomSource } from '../../crypto/provider.ts';
 import type { DirectoryLane } from './directory_lane.ts';
 import type { FileLane } from './file_lane.ts';
 
@@ -22,9 +23,10 @@ export class Handles {
   readonly #tag: Uint8Array;
   #next = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, random: RandomSource) {
     this.#limit = limit;
-    this.#tag = crypto.getRandomValues(new Uint8Array(TAG_LENGTH));
+    // a copy, because a random source may use its buffer again
+    this.#tag = random(TAG_LENGTH).slice();
   }
 
   /** Whether one more may be open. */

@@ -5,6 +5,7 @@
  */
 
 import { plain } from '../../bytes/bytes.ts';
+import type { RandomSource } from '../../crypto/provider.ts';
 import { SshError, toSshError } from '../../errors.ts';
 import { onAbort } from '../../io/abort.ts';
 import { type Clock, systemClock } from '../../io/clock.ts';
@@ -48,7 +49,11 @@ export interface SftpServerOptions {
   /** Milliseconds since 1970, for listings. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
   readonly clock?: Clock | undefined;
+  /** Tells handles of one session from those of another. Default: the runtime's. */
+  readonly random?: RandomSource | undefined;
 }
+
+const runtimeRandom: RandomSource = (length) => crypto.getRandomValues(new Uint8Array(length));
 
 /**
  * Serves one client at the other end of `pipe`, which must not be open yet. Resolves when the client has ended in good order and
@@ -124,14 +129,14 @@ class Session implements PipeSink, LaneHost {
     resolve: () => void,
     reject: (cause: SshError) => void,
   ) {
-    const { backend, home, now = Date.now, readOnly = false, username = '' } = options;
+    const { backend, home, now = Date.now, random = runtimeRandom, readOnly = false, username = '' } = options;
     this.#pipe = pipe;
     this.#options = options;
     this.#limits = limits;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#lanes = new Lanes(this);
-    this.#handles = new Handles(limits.openHandles);
+    this.#handles = new Handles(limits.openHandles, random);
     const packet = Math.min(limits.packetLength, TOLD_PACKET);
     const told = { packet, read: limits.readLength, write: packet - PACKET_OVERHEAD, handles: limits.openHandles };
     const requests = new Requests({
