@@ -3,6 +3,7 @@
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import type { AlgorithmLists } from './algorithms/lists.ts';
+import { formatIdentification } from './ident.ts';
 import type { KeepaliveConfig } from './keepalive.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Quirks } from './quirks.ts';
@@ -72,6 +73,8 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
   requireNumbers('rekey', rekey, 1);
   // RFC 4344 §3.1; the nonces of chacha20-poly1305 would repeat at 2^32
   requireInteger('rekey.packets', rekey.packets, 1, defaultRekeyLimits.packets);
+  const { software = SOFTWARE } = options;
+  formatIdentification(software);
   return {
     algorithms: withoutUndefined(options.algorithms),
     rekey,
@@ -79,7 +82,7 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
     maxPacket,
     keepalive: keepaliveOf(options.keepalive),
     limits,
-    software: options.software ?? SOFTWARE,
+    software,
     quirks: withoutUndefined(options.quirks),
   };
 }

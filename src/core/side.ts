@@ -63,7 +63,8 @@ export function sideOf(config: SideConfig, context: Context): Side {
   };
 }
 
-function signable(names: readonly string[], hostKeys: readonly Signer[]): readonly string[] {
+/** The names of `names` that one of the keys signs with; throws `bad-argument` where there is none. */
+export function signable(names: readonly string[], hostKeys: readonly Signer[]): readonly string[] {
   const found = names.filter((name) => hostKeys.some((key) => key.algorithms.includes(name)));
   if (found.length > 0) return found;
   const have = hostKeys.flatMap((key) => key.algorithms).join(', ') || 'none';

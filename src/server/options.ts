@@ -2,6 +2,7 @@
 
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { badArgument, requireNumbers, type SideOptions, sideSettings, withoutUndefined } from '../core/options.ts';
+import { signable } from '../core/side.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import type { SshError } from '../errors.ts';
 import { PrivateKey } from '../keys/key_pair.ts';
@@ -50,7 +51,10 @@ export interface ServerOptions extends SideOptions {
   readonly signatures?: readonly string[] | undefined;
   readonly timeouts?: Partial<ServerTimeouts> | undefined;
   readonly capacity?: Partial<ServerCapacity> | undefined;
-  /** Called with every connection as it begins; its `closed` tells the end. */
+  /**
+   * Called with every connection as it begins; its `closed` tells the end. One that is closed here is not served, nor one at
+   * which this throws.
+   */
   readonly onConnection?: ((connection: ServerConnection) => void) | undefined;
   /** Called with what a function of yours threw, and with what a listener met. Default: nobody is told. */
   readonly onError?: ((error: SshError) => void) | undefined;
@@ -71,6 +75,11 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   if (typeof auth !== 'object' || auth === null) {
     throw badArgument('auth is required: functions such as { password, publickey }, see LoginHandlers');
   }
+  if (typeof banner !== 'string') throw badArgument('banner must be a text');
+  requireFunctions('auth', auth, ['none', 'password', 'publickey', 'keyboardInteractive']);
+  requireFunctions('session', session, ['exec', 'shell']);
+  requireFunctions('session.subsystems', session.subsystems ?? {}, Object.keys(session.subsystems ?? {}));
+  requireFunctions('forward', forward, ['connect', 'listen']);
   const methods = methodsOf(auth);
   if (methods.length === 0 && auth.none === undefined) {
     throw badArgument('auth has no function, so nobody could log in: give publickey, password or keyboardInteractive');
@@ -90,11 +99,23 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
     channelCloseTime: timeouts.channelClose,
   });
   const settings = sideSettings(options, times);
-  chooseAlgorithms(crypto, settings.algorithms);
   const signers = await Promise.all(hostKeys.map((key) => signerFor(key, crypto)));
+  // what would end every connection is told before there is one
+  signable(chooseAlgorithms(crypto, settings.algorithms).hostKeys, signers);
   const { onConnection = () => {}, onError = () => {} } = options;
   const handlers = { auth, methods, session, forward };
   return { ...settings, ...handlers, hostKeys: signers, banner, signatures, capacity, onConnection, onError };
+}
+
+/** The named members, where they are there, must be functions; others are the caller's own. */
+function requireFunctions(group: string, value: object, names: readonly string[]): void {
+  if (typeof value !== 'object' || value === null) throw badArgument(`${group} must be an object with functions`);
+  for (const name of names) {
+    const member: unknown = value[name as keyof typeof value];
+    if (member !== undefined && typeof member !== 'function') {
+      throw badArgument(`${group}.${name} must be a function, not ${typeof member}`);
+    }
+  }
 }
 
 async function signerFor(key: ServerOptions['hostKeys'][number], crypto: CryptoProvider): Promise<Signer> {

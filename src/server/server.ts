@@ -1,6 +1,7 @@
 /** A server: takes connections as byte pipes, within its capacity, and knows those that live. Must not know sockets. */
 
 import type { CryptoProvider } from '../crypto/provider.ts';
+import { toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { ServerConnection } from './connection.ts';
@@ -36,18 +37,23 @@ export class Server {
       return undefined;
     }
     let waits = true;
-    this.#unauthenticated++;
     const settle = (): void => {
       if (waits) this.#unauthenticated--;
       waits = false;
     };
     const connection = new ServerConnection({ pipe, remote, settings, crypto, clock, loggedIn: settle });
+    this.#unauthenticated++;
     this.#connections.add(connection);
     connection.closed.then(() => {
       settle();
       this.#connections.delete(connection);
     });
-    settings.onConnection(connection);
+    try {
+      settings.onConnection(connection);
+    } catch (error) {
+      settings.onError(toSshError(error, 'internal'));
+      connection.close();
+    }
     connection.start();
     return connection;
   }
