@@ -25,9 +25,16 @@ export interface ChannelOptions {
   /** The window that the connection gives every channel, in bytes. */
   readonly receiveWindow: number;
   readonly extras?: ChannelExtras;
+  /**
+   * Whether CLOSE follows by itself once both sides have sent EOF, as it should for a forwarded connection: OpenSSH's `ssh -W`
+   * waits for it. A session waits for its program instead. Default: false.
+   */
+  readonly closesItself?: boolean;
   /** Gives up waiting for the peer's answer. */
   readonly signal?: AbortSignal | undefined;
 }
+
+type AcceptOptions = Pick<ChannelOptions, 'receiveWindow' | 'extras' | 'closesItself'>;
 
 type ChannelRequest = Extract<ChannelEvent, { type: 'channel-request' }>;
 
@@ -46,6 +53,7 @@ export class ChannelPipe implements BytePipe {
   readonly freed: Promise<void>;
   readonly #driver: Driver;
   readonly #extras: ChannelExtras;
+  readonly #closesItself: boolean;
   readonly #replies = new Map<number, Waiting<boolean>>();
   #id = -1;
   #resolveFreed: () => void = () => {};
@@ -57,13 +65,17 @@ export class ChannelPipe implements BytePipe {
   /** What came before there was a sink. */
   #early: ((sink: PipeSink) => void)[] = [];
   #closeCause: SshError | undefined;
+  #ended = false;
+  #inputEnded = false;
   /** `closing`: we closed, and the peer has not yet. */
   #state: 'opening' | 'open' | 'closing' | 'closed' = 'opening';
 
-  private constructor(driver: Driver, receiveWindow: number, extras: ChannelExtras) {
+  private constructor(driver: Driver, options: AcceptOptions) {
+    const { receiveWindow, extras = {}, closesItself = false } = options;
     this.#driver = driver;
     this.receiveWindow = receiveWindow;
     this.#extras = extras;
+    this.#closesItself = closesItself;
     this.freed = new Promise((resolve) => {
       this.#resolveFreed = resolve;
     });
@@ -76,7 +88,7 @@ export class ChannelPipe implements BytePipe {
   static connect(driver: Driver, kind: string, options: ChannelOptions): Promise<ChannelPipe> {
     const { signal } = options;
     if (signal?.aborted) return Promise.reject(abortedBy(signal));
-    const channel = new ChannelPipe(driver, options.receiveWindow, options.extras ?? {});
+    const channel = new ChannelPipe(driver, options);
     const opened = new Promise<ChannelPipe>((resolve, reject) => {
       channel.#opening = { resolve, reject };
       channel.#id = driver.openChannel(kind, options.body ?? new Uint8Array(0), channel.#owner());
@@ -87,8 +99,8 @@ export class ChannelPipe implements BytePipe {
   }
 
   /** Confirms a channel that the peer asked for. */
-  static accept(driver: Driver, id: number, options: Pick<ChannelOptions, 'receiveWindow' | 'extras'>): ChannelPipe {
-    const channel = new ChannelPipe(driver, options.receiveWindow, options.extras ?? {});
+  static accept(driver: Driver, id: number, options: AcceptOptions): ChannelPipe {
+    const channel = new ChannelPipe(driver, options);
     channel.#id = id;
     channel.#state = 'open';
     driver.attach(id, channel.#owner());
@@ -121,8 +133,10 @@ export class ChannelPipe implements BytePipe {
   /** EOF, after what was written. */
   end(): void {
     if (this.#state !== 'open') return;
+    this.#ended = true;
     this.#driver.connection.endChannel(this.#id);
     this.#driver.wake();
+    this.#closeIfDone();
   }
 
   /** EOF, a last request, and CLOSE, after what was written, however long the peer takes for it. `closed` follows. */
@@ -199,7 +213,10 @@ export class ChannelPipe implements BytePipe {
         if (this.#state === 'open') this.#tell((sink) => sink.drain());
         return;
       case 'channel-eof':
-        if (this.#state === 'open') this.#tell((sink) => sink.end());
+        if (this.#state !== 'open') return;
+        this.#inputEnded = true;
+        this.#tell((sink) => sink.end());
+        this.#closeIfDone();
         return;
       case 'channel-request':
         if (this.#state !== 'open') return;
@@ -280,6 +297,10 @@ export class ChannelPipe implements BytePipe {
   #tell(notice: (sink: PipeSink) => void): void {
     if (this.#sink === undefined) this.#early.push(notice);
     else notice(this.#sink);
+  }
+
+  #closeIfDone(): void {
+    if (this.#closesItself && this.#ended && this.#inputEnded) this.close();
   }
 
   #sendClose(abandon: boolean): void {

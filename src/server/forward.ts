@@ -76,7 +76,7 @@ export class Forwarding {
       }
       const pipe = asPipe(given);
       if (this.#abort.signal.aborted) discard(pipe);
-      else await splice(ChannelPipe.accept(driver, id, { receiveWindow: window }), pipe);
+      else await splice(ChannelPipe.accept(driver, id, { receiveWindow: window, closesItself: true }), pipe);
     } catch (error) {
       this.#failed(error);
       refuse(OpenFailureReason.connectFailed, 'the target cannot be reached');
@@ -150,7 +150,8 @@ export class Forwarding {
         originPort: remote.port,
       });
       const { signal } = this.#abort;
-      const channel = await ChannelPipe.connect(driver, 'forwarded-tcpip', { body, receiveWindow: window, signal });
+      const options = { body, receiveWindow: window, closesItself: true, signal };
+      const channel = await ChannelPipe.connect(driver, 'forwarded-tcpip', options);
       await splice(channel, pipe);
     } catch (error) {
       discard(pipe);

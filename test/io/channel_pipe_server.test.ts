@@ -18,7 +18,7 @@ const none = new Uint8Array(0);
 const WAITING = 64;
 
 /** Channel 7, which the peer has opened, on a connection that does what the test says. */
-function accepting(extras: ChannelExtras = {}) {
+function accepting(extras: ChannelExtras = {}, closesItself = false) {
   const fake = new FakeConnection();
   const [pipe] = memoryPipes();
   const failures: (SshError | undefined)[] = [];
@@ -34,7 +34,7 @@ function accepting(extras: ChannelExtras = {}) {
     driver.wake();
     await settled();
   };
-  const channel = ChannelPipe.accept(driver, 7, { receiveWindow: 4096, extras });
+  const channel = ChannelPipe.accept(driver, 7, { receiveWindow: 4096, extras, closesItself });
   return { fake, driver, tell, channel, failures };
 }
 
@@ -97,6 +97,31 @@ describe('ChannelPipe.accept', () => {
     fake.takeCalls();
     channel.write([bytes(1)], 1);
     assert.deepEqual(fake.takeCalls(), ['write 7 1']);
+  });
+
+  for (const order of ['ends first', 'ends last'] as const) {
+    it(`that closes itself closes once both sides have ended, where it ${order}`, async () => {
+      const { fake, tell, channel } = accepting({}, true);
+      const end = new PipeEnd(channel, false);
+      fake.takeCalls();
+      if (order === 'ends first') channel.end();
+      else await tell(eof);
+      assert.ok(!fake.takeCalls().includes('closeChannel 7'), 'one side may still send');
+      if (order === 'ends first') await tell(eof);
+      else channel.end();
+      assert.equal(fake.takeCalls().at(-1), 'closeChannel 7');
+      await tell(closed);
+      assert.deepEqual([end.notices, end.outcome], [['end', 'closed'], { cause: undefined }]);
+    });
+  }
+
+  it('that does not close itself waits when both sides have ended: a program may still run', async () => {
+    const { fake, tell, channel } = accepting();
+    new PipeEnd(channel, false);
+    fake.takeCalls();
+    channel.end();
+    await tell(eof);
+    assert.deepEqual(fake.takeCalls(), ['endChannel 7']);
   });
 
   it('finishes with a request, and is told the end when the peer has closed too', async () => {
