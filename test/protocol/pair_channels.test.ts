@@ -56,7 +56,7 @@ function received(side: CoreSide, id: number): { data: Uint8Array; stderr: Uint8
 }
 
 scenario('both send at once through small windows while both renew keys every 64 KiB', (chunking) => {
-  const total = chunking === 'bytes' ? 140_000 : 800_000;
+  const total = chunking === 'bytes' ? 140_000 : 500_000;
   const random = seededRandom('traffic both ways');
   for (const [order, window, maxPacket] of [
     ['crossing', 5000, 1000],

@@ -43,6 +43,8 @@ export interface PairOptions {
   readonly server?: Partial<ServerConfig>;
   readonly serverScript?: ServerScript;
   readonly breaks?: Break;
+  /** The line fails for both after so many bytes of one side. */
+  readonly breakAfterBytes?: { readonly from: Side; readonly bytes: number };
 }
 
 /** More than any scenario sends; who sends more will never stop. */
@@ -60,6 +62,8 @@ export class Pair {
   #breaks: Break | undefined;
   readonly #random: RandomSource;
   readonly #ended: Set<Side> = new Set();
+  readonly #breakAfterBytes: PairOptions['breakAfterBytes'];
+  readonly #arrived: Record<Side, number> = { client: 0, server: 0 };
   #bytes = 0;
   #broken = false;
 
@@ -67,6 +71,7 @@ export class Pair {
     this.#chunking = options.chunking ?? 'whole';
     this.#order = options.order ?? 'turns';
     this.#breaks = options.breaks;
+    this.#breakAfterBytes = options.breakAfterBytes;
     this.#random = replayedRandom('line');
     this.client = new CoreClient(clientConfig(options.client), options.clientScript);
     this.server = new CoreServer(serverConfig(options.server), options.serverScript);
@@ -168,8 +173,10 @@ export class Pair {
     const receiver = this.side(otherSide(side));
     if (bytes.length > 0) {
       if (this.#broken) return true;
-      for (const piece of cut(bytes, this.#chunking, this.#random)) receiver.receive(piece);
+      for (const piece of cut(this.#untilBreak(side, bytes), this.#chunking, this.#random)) receiver.receive(piece);
       this.packets[side]++;
+      if (this.#breakAfterBytes?.from === side && this.#arrived[side] === this.#breakAfterBytes.bytes)
+        this.cut(reset());
       this.#maybeBreak(side);
       return true;
     }
@@ -179,10 +186,22 @@ export class Pair {
     return true;
   }
 
+  /** Of `bytes`, what still arrives. */
+  #untilBreak(side: Side, bytes: Uint8Array): Uint8Array {
+    const limit = this.#breakAfterBytes?.from === side ? this.#breakAfterBytes.bytes : Number.POSITIVE_INFINITY;
+    const arriving = bytes.subarray(0, limit - this.#arrived[side]);
+    this.#arrived[side] += arriving.length;
+    return arriving;
+  }
+
   #maybeBreak(side: Side): void {
     if (this.#broken || this.#breaks?.from !== side || this.packets[side] < this.#breaks.packets) return;
     const { how } = this.#breaks;
     if (how === 'silence') this.#broken = true;
-    else this.cut(how === 'fin' ? undefined : new SshError('connection-lost', 'read ECONNRESET', { fault: 'network' }));
+    else this.cut(how === 'fin' ? undefined : reset());
   }
+}
+
+function reset(): SshError {
+  return new SshError('connection-lost', 'read ECONNRESET', { fault: 'network' });
 }
