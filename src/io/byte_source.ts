@@ -74,6 +74,13 @@ export class ByteSource {
     this.#serve();
   }
 
+  /** Ends the stream without the bytes that wait, and drops what still comes: nobody is meant to read on. */
+  stop(): void {
+    if (this.#state === 'done') return;
+    this.#finish();
+    this.#controller?.close();
+  }
+
   /** Fails the stream; bytes that wait are dropped. */
   fail(error: SshError): void {
     if (this.#state === 'done') return;

@@ -7,10 +7,15 @@ import { ByteSource } from '../io/byte_source.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
 import { EXTENDED_DATA_STDERR } from '../wire/connection.ts';
 
+/** Where a program writes. */
+export type Output = 'stdout' | 'stderr';
+
 export class ProgramStreams {
   readonly #input: ByteSource;
   readonly #output: ByteSink;
   readonly #errors: ByteSink;
+  /** Settles, and never rejects, when the last `write` has. */
+  readonly #writing: Record<Output, Promise<void>> = { stdout: Promise.resolve(), stderr: Promise.resolve() };
 
   /** Takes the channel over. */
   constructor(channel: ChannelPipe) {
@@ -52,8 +57,20 @@ export class ProgramStreams {
     return this.#errors.stream;
   }
 
+  /**
+   * Writes, after what was written in this way before; resolves once there is room for more. Nobody has to wait for it: one
+   * that fails because the client has gone harms nobody who does not look.
+   */
+  write(to: Output, bytes: Uint8Array): Promise<void> {
+    const written = this.#writing[to].then(() => put(this[to], bytes));
+    this.#writing[to] = written.catch(() => {});
+    return written;
+  }
+
   /** Resolves when all that was written stands in the channel's queue. */
   async written(): Promise<void> {
+    await this.#writing.stdout;
+    await this.#writing.stderr;
     await this.#output.idle();
     await this.#errors.idle();
   }
@@ -61,8 +78,17 @@ export class ProgramStreams {
   /** Nobody reads any more: what still comes is dropped. */
   drop(): void {
     const error = new SshError('channel-closed', 'The program has ended');
-    this.#input.fail(error);
+    this.#input.stop();
     this.#output.fail(error);
     this.#errors.fail(error);
+  }
+}
+
+async function put(stream: WritableStream<Uint8Array>, bytes: Uint8Array): Promise<void> {
+  const writer = stream.getWriter();
+  try {
+    await writer.write(bytes);
+  } finally {
+    writer.releaseLock();
   }
 }

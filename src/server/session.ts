@@ -4,7 +4,7 @@
  */
 
 import { decodeFields, encodeFields } from '../bytes/schema.ts';
-import { decodeLenient, printable, utf8 } from '../bytes/text.ts';
+import { decodeLenient, printable, toBytes } from '../bytes/text.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
@@ -138,14 +138,17 @@ export class ServerSession {
     return this.#open().stderr;
   }
 
-  /** Writes text or bytes to stdout; resolves once there is room for more, rejects when the client is gone. */
+  /**
+   * Writes text or bytes to stdout; resolves once there is room for more, rejects when the client is gone. What is not waited
+   * for is written in order all the same, and all of it before the program's end is told.
+   */
   write(data: string | Uint8Array): Promise<void> {
-    return put(this.stdout, data);
+    return this.#open().write('stdout', toBytes(data));
   }
 
   /** The same for stderr. */
   writeError(data: string | Uint8Array): Promise<void> {
-    return put(this.stderr, data);
+    return this.#open().write('stderr', toBytes(data));
   }
 
   /** The session as a pipe, in place of its streams: for programs that speak a protocol of their own. */
@@ -176,7 +179,7 @@ export class ServerSession {
       case 'signal': {
         const { signal } = decodeFields(channelRequest.signal, body, name);
         if (this.#state !== 'running') return false;
-        this.onSignal?.(printable(signal, 64));
+        this.#call(() => this.onSignal?.(printable(signal, 64)));
         return true;
       }
       default:
@@ -208,8 +211,9 @@ export class ServerSession {
   #resize(body: Uint8Array): boolean {
     const size = decodeFields(channelRequest['window-change'], body, 'window-change');
     if (this.#terminal === undefined) return false;
-    this.#terminal = { ...this.#terminal, ...size };
-    this.onResize?.(this.#terminal);
+    const terminal = { ...this.#terminal, ...size };
+    this.#terminal = terminal;
+    this.#call(() => this.onResize?.(terminal));
     return true;
   }
 
@@ -241,7 +245,7 @@ export class ServerSession {
     try {
       end = await program(this);
     } catch (error) {
-      if (!this.#abort.signal.aborted) this.#parts.failed(toSshError(error, 'internal', { phase: 'open' }));
+      if (!this.#abort.signal.aborted) this.#failed(error);
     }
     if (!this.#pipeTaken) await this.#open().written();
     this.#end(end);
@@ -251,15 +255,30 @@ export class ServerSession {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     const channel = this.#channel as ChannelPipe;
-    if (typeof end === 'object') {
-      const { signal, coreDumped = false, message = '' } = end;
-      const body = { signal: signal.replace(/^SIG/, ''), coreDumped, message, language: '' };
-      channel.finish('exit-signal', encodeFields(channelRequest['exit-signal'], body));
+    const told = endRequest(end);
+    if (told === undefined) {
+      this.#failed(
+        new SshError('bad-argument', 'A program ends with a code of 32 bits, with { signal }, or with nothing'),
+      );
+      channel.finish(...(endRequest(1) as EndRequest));
     } else {
-      // RFC 4254 §6.10 says uint32; a negative code is what its low bits say
-      channel.finish('exit-status', encodeFields(channelRequest['exit-status'], { status: Number(end ?? 0) >>> 0 }));
+      channel.finish(...told);
     }
     this.#streams?.drop();
+  }
+
+  /** Calls a function of the program, whose failure is its own. */
+  #call(work: () => unknown): void {
+    try {
+      const result = work();
+      if (result instanceof Promise) result.catch((error) => this.#failed(error));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#parts.failed(toSshError(error, 'internal', { phase: 'open' }));
   }
 
   #open(): ProgramStreams {
@@ -274,11 +293,22 @@ export class ServerSession {
   }
 }
 
-async function put(stream: WritableStream<Uint8Array>, data: string | Uint8Array): Promise<void> {
-  const writer = stream.getWriter();
-  try {
-    await writer.write(typeof data === 'string' ? utf8(data) : data);
-  } finally {
-    writer.releaseLock();
+type EndRequest = readonly [request: string, body: Uint8Array];
+
+/** What tells the client how a program ended (RFC 4254 §6.10). Programs in plain JavaScript may give anything. */
+function endRequest(end: unknown): EndRequest | undefined {
+  if (end === undefined || isExitCode(end)) {
+    // the RFC says uint32; a negative code is what its bits say
+    return ['exit-status', encodeFields(channelRequest['exit-status'], { status: (end ?? 0) >>> 0 })];
   }
+  if (typeof end !== 'object' || end === null || !('signal' in end)) return undefined;
+  const { signal, coreDumped = false, message = '' } = end as Extract<ProgramEnd, object>;
+  const name = String(signal).replace(/^SIG/, '');
+  if (typeof signal !== 'string' || !/^[A-Za-z0-9@._-]+$/.test(name)) return undefined;
+  const body = { signal: name, coreDumped, message: String(message), language: '' };
+  return ['exit-signal', encodeFields(channelRequest['exit-signal'], body)];
+}
+
+function isExitCode(end: unknown): end is number {
+  return Number.isInteger(end) && (end as number) >= -(2 ** 31) && (end as number) < 2 ** 32;
 }
