@@ -3,7 +3,7 @@
  * is allocated or awaited. Does not know what a payload means.
  */
 
-import { putUint32 } from '../bytes/bytes.ts';
+import { copy, putUint32 } from '../bytes/bytes.ts';
 import type { ChunkQueue } from '../bytes/chunks.ts';
 import { printable } from '../bytes/text.ts';
 import type { RandomSource } from '../crypto/provider.ts';
@@ -20,6 +20,9 @@ const MIN_PACKET = 16;
 
 /** Random bytes for padding are drawn this many at a time. */
 const PADDING_POOL = 4096;
+
+/** Bytes of a packet from which on it is put together in memory that is used again: to make and collect it costs more than a copy. */
+const SCRATCH_FROM = 4096;
 
 /** Of text where a packet must stand, as much is awaited and quoted as this, or one line. */
 const MAX_TEXT = 200;
@@ -148,12 +151,21 @@ function textError(text: Uint8Array): SshError {
   );
 }
 
+/** Copies the pieces of `out`, from `first` on, that are still in `memory`. */
+function keepFrom(memory: ArrayBufferLike, out: Uint8Array[], first: number): void {
+  for (let i = first; i < out.length; i++) {
+    const piece = out[i] as Uint8Array;
+    if (piece.buffer === memory) out[i] = copy(piece);
+  }
+}
+
 /** Turns payloads into bytes to send. */
 export class PacketWriter {
   #seal: Seal = plainSeal;
   #sequence: number;
   #bytes = 0;
   #packets = 0;
+  #scratch: Uint8Array = new Uint8Array(0);
   #pool: Uint8Array = new Uint8Array(0);
   #poolAt = 0;
   readonly #random: RandomSource;
@@ -190,7 +202,7 @@ export class PacketWriter {
     let padding = blockSize - (aligned % blockSize);
     if (padding < MIN_PADDING) padding += blockSize;
     while (aligned + padding < MIN_PACKET) padding += blockSize;
-    const packet = new Uint8Array(LENGTH_SIZE + 1 + size + padding);
+    const packet = this.#memory(LENGTH_SIZE + 1 + size + padding);
     putUint32(packet, 0, packet.length - LENGTH_SIZE);
     packet[4] = padding;
     let at = 5;
@@ -199,11 +211,20 @@ export class PacketWriter {
       at += part.length;
     }
     packet.set(this.#padding(padding), at);
+    const first = out.length;
     this.#seal.seal(this.#sequence, packet, out);
+    if (packet.buffer === this.#scratch.buffer) keepFrom(packet.buffer, out, first);
     this.#sequence = (this.#sequence + 1) >>> 0;
     this.#packets++;
     this.#bytes += packet.length + tagSize;
     return packet.length + tagSize;
+  }
+
+  /** Most packets of a transfer are long and leave as the cipher's own output: they are put together in one place. */
+  #memory(size: number): Uint8Array {
+    if (size < SCRATCH_FROM) return new Uint8Array(size);
+    if (this.#scratch.length < size) this.#scratch = new Uint8Array(size);
+    return this.#scratch.subarray(0, size);
   }
 
   #padding(count: number): Uint8Array {

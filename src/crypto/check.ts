@@ -95,7 +95,13 @@ export const aeadAnswers: (name: AeadName, primitive: AeadPrimitive) => boolean 
 
 export const chachaAnswers: (chacha: ChaCha) => boolean = safely((chacha) => {
   const { key, nonce, plaintext, ciphertext } = known.chacha;
-  return reads(chacha.apply(fromHex(key), fromHex(nonce), known.chachaCounter, fromHex(plaintext)), ciphertext);
+  const [first, second] = [fromHex(plaintext).slice(0, 4), fromHex(plaintext).slice(4)];
+  const long = Uint8Array.from({ length: known.chachaLong }, (_, i) => i * i);
+  return (
+    reads(chacha.apply(fromHex(key), fromHex(nonce), known.chachaCounter, fromHex(plaintext)), ciphertext) &&
+    reads(chacha.authenticate(fromHex(key), fromHex(nonce), first, second), known.chachaTag) &&
+    reads(chacha.authenticate(fromHex(key), fromHex(nonce), first, long), known.chachaLongTag)
+  );
 });
 
 export const agreementAnswers: (name: AgreementName, agreement: Agreement) => boolean = safely((name, agreement) => {

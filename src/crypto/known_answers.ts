@@ -88,6 +88,11 @@ export const chacha: Readonly<Record<'key' | 'nonce' | 'plaintext' | 'ciphertext
 };
 export const chachaCounter = 1;
 
+/** Poly1305 of the plaintext above, and of its first four bytes with `chachaLong` bytes i² behind them: by OpenSSL. */
+export const chachaTag = 'cd5213c13e77e1f8666e530602583f40';
+export const chachaLong = 8200;
+export const chachaLongTag = 'ae72d5269a5e53e941dc4aab6f5eff16';
+
 /** A key agreement: `shared` begins with a zero byte, and `refused` must not be taken. */
 export interface AgreementAnswer {
   readonly secret: string;

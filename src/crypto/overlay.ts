@@ -23,7 +23,7 @@ import type {
   StreamPrimitive,
 } from './provider.ts';
 
-/** What a runtime may offer. Poly1305 is not among it: no runtime has one that takes a key. */
+/** What a runtime may offer. */
 export interface NativePrimitives {
   readonly hashes?: Partial<Record<HashName, Hash>>;
   readonly macs?: Partial<Record<MacName, MacPrimitive>>;
@@ -85,7 +85,6 @@ export function overlay(name: string, base: CryptoProvider, native: NativePrimit
     streams: () => chooseEach(native.streams, check.streamAnswers, base.streams),
     aeads: () => aeads,
     chacha20: () => choose(native.chacha20, check.chachaAnswers, base.chacha20),
-    poly1305: () => base.poly1305,
     agreements: () => chooseEach(native.agreements, check.agreementAnswers, base.agreements),
     ed25519: () => choose(native.ed25519, check.ed25519Answers, base.ed25519),
     ecdsa: () => chooseEach(native.ecdsa, check.ecdsaAnswers, base.ecdsa),

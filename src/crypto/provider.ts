@@ -70,11 +70,8 @@ export interface AeadPrimitive {
 export interface ChaCha {
   /** `data` with the key stream from block `counter` (below 2^32 - 1) on applied; may be `data` itself. */
   apply(key: Uint8Array, nonce: Uint8Array, counter: number, data: Uint8Array): Uint8Array;
-}
-
-/** Poly1305 (RFC 8439 §2.5): 32-byte one-time key, 16-byte tag. */
-export interface Poly1305 {
-  compute(key: Uint8Array, message: Uint8Array): Uint8Array;
+  /** Poly1305 of `first` ‖ `second` under the one-time key that block 0 of this key and nonce begins with (RFC 8439 §2.6). */
+  authenticate(key: Uint8Array, nonce: Uint8Array, first: Uint8Array, second: Uint8Array): Uint8Array;
 }
 
 export type AgreementName = 'x25519' | 'p256' | 'p384' | 'p521';
@@ -160,7 +157,6 @@ export interface CryptoProvider {
   readonly streams: Readonly<Record<StreamName, StreamPrimitive>>;
   readonly aeads: Readonly<Record<AeadName, AeadPrimitive>>;
   readonly chacha20: ChaCha;
-  readonly poly1305: Poly1305;
   readonly agreements: Readonly<Record<AgreementName, Agreement>>;
   readonly ed25519: Ed25519;
   readonly ecdsa: Readonly<Record<CurveName, Ecdsa>>;

@@ -172,10 +172,10 @@ describe('Connection, ended by', () => {
 
   it('anything that is thrown inside, as an SshError with its cause, also where even DISCONNECT cannot be sealed', () => {
     const failure = new TypeError('broken primitive');
-    const compute = (): never => {
+    const authenticate = (): never => {
       throw failure;
     };
-    const crypto: CryptoProvider = { ...memoCrypto, poly1305: { compute } };
+    const crypto: CryptoProvider = { ...memoCrypto, chacha20: { ...memoCrypto.chacha20, authenticate } };
     const link = new Link('whole', { client: { crypto }, peer: { crypto: memoCrypto } });
     const { client, peer } = link;
     peer.identify();

@@ -94,6 +94,54 @@ describe('pure and node+pure agree', () => {
     assert.deepEqual(wrong, []);
   });
 
+  it('on tags under a key of ChaCha20, of every length around a block, short and long', () => {
+    const random = seededRandom('tags');
+    const lengths = [
+      0,
+      1,
+      15,
+      16,
+      17,
+      31,
+      32,
+      100,
+      1000,
+      ...Array.from({ length: 70 }, (_, i) => 4080 + i),
+      32_776,
+      65_543,
+    ];
+    for (const length of lengths) {
+      for (const start of [0, 4, 16, 20]) {
+        const [key, nonce, first, second] = [
+          random(32).slice(),
+          random(8).slice(),
+          random(start).slice(),
+          random(length).slice(),
+        ];
+        const ours = hex(
+          pure.chacha20.authenticate(anywhere(key, 1), anywhere(nonce, 2), anywhere(first, 3), anywhere(second, 1)),
+        );
+        assert.equal(
+          hex(native.chacha20.authenticate(key, nonce, first, second)),
+          ours,
+          `${start} and ${length} bytes`,
+        );
+        assert.equal(hex(native.chacha20.authenticate(key, nonce, first, anywhere(second, 3))), ours);
+      }
+    }
+  });
+
+  it('on tags of messages that are all ones, or all zeros', () => {
+    for (const fill of [0, 0xff]) {
+      for (const length of [4096, 4100, 4108, 4112]) {
+        const [key, nonce] = [new Uint8Array(32).fill(fill), new Uint8Array(8).fill(fill)];
+        const [first, second] = [new Uint8Array(4).fill(fill), new Uint8Array(length).fill(fill)];
+        const ours = hex(pure.chacha20.authenticate(key, nonce, first, second));
+        assert.equal(hex(native.chacha20.authenticate(key, nonce, first, second)), ours);
+      }
+    }
+  });
+
   for (const name of keysOf<AgreementName>(pure.agreements)) {
     it(`on ${name}: the same randomness gives the same keys and secrets`, { timeout: 60_000 }, async () => {
       for (let round = 0; round < (name === 'x25519' ? 20 : 5); round++) {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fromHex, hex } from '../../src/bytes/text.ts';
+import { poly1305 } from '../../src/crypto/pure/chacha.ts';
 import { ownVectors, type VectorGroup } from '../support/vectors.ts';
 import { assertEach, providers, reads, shifted, sshError } from './tools.ts';
 
@@ -62,29 +63,51 @@ for (const provider of providers) {
         assert.throws(action, sshError('bad-argument', 'local'));
       }
     });
-  });
 
-  describe(`poly1305 of ${provider.name}`, () => {
-    for (const group of poly) {
-      it(`gives the tags of ${group.section} (${group.source}), also off a word boundary`, async () => {
-        await assertEach(
-          group.rows,
-          (row) => row.id,
-          (row) =>
-            [0, 1, 2, 3].every((offset) => {
-              const [key, message] = [shifted(fromHex(row.key), offset), shifted(fromHex(row.message), offset)];
-              const right = reads(provider.poly1305.compute(key, message), row.tag);
-              return right && hex(key) === row.key && hex(message) === row.message;
-            }),
-        );
-      });
-    }
-
-    it('refuses keys of other lengths', () => {
-      for (const size of [0, 16, 31, 33]) {
-        const action = () => provider.poly1305.compute(new Uint8Array(size), new Uint8Array(1));
-        assert.throws(action, sshError('bad-argument', 'local'));
+    it('authenticates with the first 32 bytes of block 0 (RFC 8439 §2.6), and refuses keys and nonces of other lengths', () => {
+      const [key, nonce, message] = [
+        fromHex('0f'.repeat(32)),
+        fromHex('000000000000002a'),
+        new Uint8Array(5000).fill(0xc3),
+      ];
+      const oneTimeKey = provider.chacha20.apply(key, nonce, 0, new Uint8Array(32));
+      for (const length of [0, 1, 16, 4095, 4096, 5000]) {
+        const second = message.subarray(0, length);
+        const tag = provider.chacha20.authenticate(key, nonce, message.subarray(0, 4), second);
+        assert.equal(hex(tag), hex(poly1305(oneTimeKey, message.subarray(0, 4), second)), `${length} bytes`);
+      }
+      for (const [size, nonceSize] of [[16, 8] as const, [31, 8] as const, [32, 12] as const, [32, 0] as const]) {
+        for (const text of [new Uint8Array(8), message]) {
+          const [badKey, badNonce] = [new Uint8Array(size), new Uint8Array(nonceSize)];
+          const action = () => provider.chacha20.authenticate(badKey, badNonce, new Uint8Array(4), text);
+          assert.throws(action, sshError('bad-argument', 'local'));
+        }
       }
     });
   });
 }
+
+describe('poly1305', () => {
+  for (const group of poly) {
+    it(`gives the tags of ${group.section} (${group.source}), also off a word boundary`, async () => {
+      await assertEach(
+        group.rows,
+        (row) => row.id,
+        (row) =>
+          [0, 1, 2, 3].every((offset) => {
+            const [key, message] = [shifted(fromHex(row.key), offset), shifted(fromHex(row.message), offset)];
+            const cut = message.length >> 1;
+            const right = reads(poly1305(key, message.subarray(0, cut), message.subarray(cut)), row.tag);
+            return right && hex(key) === row.key && hex(message) === row.message;
+          }),
+      );
+    });
+  }
+
+  it('refuses keys of other lengths', () => {
+    for (const size of [0, 16, 31, 33]) {
+      const action = () => poly1305(new Uint8Array(size), new Uint8Array(1), new Uint8Array(0));
+      assert.throws(action, sshError('bad-argument', 'local'));
+    }
+  });
+});

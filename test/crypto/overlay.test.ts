@@ -90,6 +90,16 @@ function candidates(): { readonly good: Candidate[]; readonly bad: Candidate[] }
   const stuck = but(pure.chacha20, { apply: (key, nonce, _counter, data) => pure.chacha20.apply(key, nonce, 0, data) });
   add(bad, 'a chacha20 that does not count', { chacha20: stuck }, ofChacha);
 
+  const halved = but(pure.chacha20, {
+    authenticate: (key, nonce, _first, second) => pure.chacha20.authenticate(key, nonce, new Uint8Array(0), second),
+  });
+  add(bad, 'a chacha20 that authenticates half', { chacha20: halved }, ofChacha);
+  const short = but(pure.chacha20, {
+    authenticate: (key, nonce, first, second) =>
+      pure.chacha20.authenticate(key, nonce, first, second.subarray(0, 4096)),
+  });
+  add(bad, 'a chacha20 that authenticates only so much', { chacha20: short }, ofChacha);
+
   const p256 = pure.agreements.p256;
   const agreed = (agreement: Agreement) => ({ agreements: { p256: agreement } });
   const ofAgreement = (provider: CryptoProvider) => provider.agreements.p256;
@@ -194,15 +204,15 @@ describe('nodeProvider', () => {
 
   it('takes from the runtime all that it has', () => {
     const provider = nodeProvider();
-    const single = ['chacha20', 'poly1305', 'ed25519', 'rsa'] as const;
+    const single = ['chacha20', 'ed25519', 'rsa'] as const;
     const tables = ['hashes', 'macs', 'streams', 'aeads', 'agreements', 'ecdsa'] as const;
     const pureOnes: string[] = single.filter((name) => provider[name] === pure[name]);
     for (const table of tables) {
       const [ours, base] = [provider[table], pure[table]] as Record<string, unknown>[];
       pureOnes.push(...Object.keys(pure[table]).filter((name) => ours?.[name] === base?.[name]));
     }
-    // No runtime has Poly1305 by itself, and Bun has no ChaCha20 by itself.
-    assert.deepEqual(pureOnes, 'Bun' in globalThis ? ['chacha20', 'poly1305'] : ['poly1305']);
+    // Bun has no ChaCha20 by itself.
+    assert.deepEqual(pureOnes, 'Bun' in globalThis ? ['chacha20'] : []);
     assert.equal(provider.fastAes, true);
   });
 });

@@ -10,9 +10,6 @@ import { LENGTH_SIZE, type Open, type Seal } from './types.ts';
 
 const framing = { blockSize: 8, lengthCounts: false, tagSize: 16 } as const;
 
-/** Bytes of the ChaCha20 key stream that become the Poly1305 key. */
-const POLY_KEY_SIZE = 32;
-
 class Keys {
   readonly #crypto: CryptoProvider;
   readonly #packetKey: Uint8Array;
@@ -38,16 +35,9 @@ class Keys {
     return this.#crypto.chacha20.apply(this.#packetKey, this.#nonceOf(sequence), 1, bytes);
   }
 
-  tag(sequence: number, sealed: Uint8Array): Uint8Array {
-    const zeros = new Uint8Array(POLY_KEY_SIZE);
-    const key = this.#crypto.chacha20.apply(this.#packetKey, this.#nonceOf(sequence), 0, zeros);
-    return this.#crypto.poly1305.compute(key, sealed);
+  tag(sequence: number, length: Uint8Array, body: Uint8Array): Uint8Array {
+    return this.#crypto.chacha20.authenticate(this.#packetKey, this.#nonceOf(sequence), length, body);
   }
-}
-
-/** `result`, which a primitive may have made elsewhere, in the place of `target`. */
-function inPlace(target: Uint8Array, result: Uint8Array): void {
-  if (result.buffer !== target.buffer || result.byteOffset !== target.byteOffset) target.set(result);
 }
 
 export function chachaSeal(crypto: CryptoProvider, key: Uint8Array): Seal {
@@ -55,11 +45,9 @@ export function chachaSeal(crypto: CryptoProvider, key: Uint8Array): Seal {
   return {
     ...framing,
     seal(sequence, packet, out) {
-      const length = packet.subarray(0, LENGTH_SIZE);
-      const body = packet.subarray(LENGTH_SIZE);
-      inPlace(length, keys.length(sequence, length));
-      inPlace(body, keys.body(sequence, body));
-      out.push(packet, keys.tag(sequence, packet));
+      const length = keys.length(sequence, packet.subarray(0, LENGTH_SIZE));
+      const body = keys.body(sequence, packet.subarray(LENGTH_SIZE));
+      out.push(length, body, keys.tag(sequence, length, body));
     },
   };
 }
@@ -71,9 +59,9 @@ export function chachaOpen(crypto: CryptoProvider, key: Uint8Array): Open {
     length: (sequence, header) => uint32At(keys.length(sequence, copy(header)), 0),
     open(sequence, packet) {
       const end = packet.length - framing.tagSize;
-      const tag = keys.tag(sequence, packet.subarray(0, end));
-      if (!equalSecret(tag, packet.subarray(end))) return undefined;
-      return keys.body(sequence, packet.subarray(LENGTH_SIZE, end));
+      const body = packet.subarray(LENGTH_SIZE, end);
+      const tag = keys.tag(sequence, packet.subarray(0, LENGTH_SIZE), body);
+      return equalSecret(tag, packet.subarray(end)) ? keys.body(sequence, body) : undefined;
     },
   };
 }

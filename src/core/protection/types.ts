@@ -16,8 +16,8 @@ export interface Framing {
 /** Protects outgoing packets. */
 export interface Seal extends Framing {
   /**
-   * Protects `packet` (packet_length ‖ padding_length ‖ payload ‖ padding, owned by the seal from now on) and pushes what
-   * has to be sent to `out`.
+   * Protects `packet` (packet_length ‖ padding_length ‖ payload ‖ padding), which may be written over, and pushes what has to
+   * be sent to `out`. Parts of `packet` may be among it: whoever uses its memory again copies them before.
    */
   seal(sequence: number, packet: Uint8Array, out: Uint8Array[]): void;
 }

@@ -7,7 +7,8 @@ import { overlay } from '../overlay.ts';
 import type { CryptoProvider } from '../provider.ts';
 import { pureProvider } from '../pure/index.ts';
 import { agreements, ecdsa, ed25519, rsa } from './node_asymmetric.ts';
-import { aeads, chacha20, hashes, macs, streams } from './node_bulk.ts';
+import { aeads, hashes, macs, streams } from './node_bulk.ts';
+import { chacha20 } from './node_chacha.ts';
 
 let provider: CryptoProvider | undefined;
 

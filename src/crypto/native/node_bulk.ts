@@ -5,7 +5,6 @@ import { plain } from '../../bytes/bytes.ts';
 import type {
   AeadName,
   AeadPrimitive,
-  ChaCha,
   Hash,
   HashName,
   MacName,
@@ -107,18 +106,4 @@ function galoisCounterMode(keySize: number): AeadPrimitive {
 export const aeads: Readonly<Record<AeadName, AeadPrimitive>> = {
   'aes128-gcm': galoisCounterMode(16),
   'aes256-gcm': galoisCounterMode(32),
-};
-
-/** OpenSSL's `chacha20` takes counter and nonce as one value of 16 bytes, the counter little-endian (RFC 7539 order). */
-const chachaStart = new Uint8Array(16);
-const chachaCounter = new DataView(chachaStart.buffer);
-
-export const chacha20: ChaCha = {
-  apply(key, nonce, counter, data) {
-    expectLength(key, 32, 'ChaCha20 key');
-    expectLength(nonce, 8, 'ChaCha20 nonce');
-    chachaCounter.setUint32(0, counter, true);
-    chachaStart.set(nonce, 8);
-    return plain(createCipheriv('chacha20', key, chachaStart).update(data));
-  },
 };

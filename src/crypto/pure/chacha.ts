@@ -2,7 +2,7 @@
 
 import { poly1305 as noblePoly1305 } from '@noble/ciphers/_poly1305.js';
 import { chacha20orig } from '@noble/ciphers/chacha.js';
-import type { ChaCha, Poly1305 } from '../provider.ts';
+import type { ChaCha } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
 import { aligned } from './aligned.ts';
 
@@ -19,11 +19,13 @@ export const chacha20: ChaCha = {
     if (words !== data) data.set(words);
     return data;
   },
-};
-
-export const poly1305: Poly1305 = {
-  compute(key, message) {
-    expectLength(key, ONE_TIME_KEY, 'Poly1305 key');
-    return noblePoly1305(message, key);
+  authenticate(key, nonce, first, second) {
+    return poly1305(chacha20.apply(key, nonce, 0, new Uint8Array(ONE_TIME_KEY)), first, second);
   },
 };
+
+/** The tag, of 16 bytes, of `first` ‖ `second` under a key for one use (RFC 8439 §2.5). */
+export function poly1305(key: Uint8Array, first: Uint8Array, second: Uint8Array): Uint8Array {
+  expectLength(key, ONE_TIME_KEY, 'Poly1305 key');
+  return noblePoly1305.create(key).update(first).update(second).digest();
+}

@@ -3,7 +3,7 @@
 import type { CryptoProvider } from '../provider.ts';
 import { streams } from './aes_ctr.ts';
 import { aeads } from './aes_gcm.ts';
-import { chacha20, poly1305 } from './chacha.ts';
+import { chacha20 } from './chacha.ts';
 import { ed25519 } from './ed25519.ts';
 import { hashes, macs } from './hash.ts';
 import { ecdsa, nistAgreements } from './nist.ts';
@@ -20,7 +20,6 @@ export const pureProvider: CryptoProvider = {
   streams,
   aeads,
   chacha20,
-  poly1305,
   agreements: { x25519, ...nistAgreements },
   ed25519,
   ecdsa,
