@@ -8,12 +8,13 @@ import type { BytePipe, PipeSink } from '../../src/io/pipe.ts';
 import { memoryFiles } from '../../src/sftp/server/memory_fs.ts';
 import { serveSftp } from '../../src/sftp/server/server.ts';
 
-/** Unconsumed bytes at which reading pauses. */
+/** Unconsumed bytes at which reading pauses, and bytes not written yet at which `write` says stop. */
 const HIGH = 1024 * 1024;
 
 function ownStdio(): BytePipe {
   const { stdin, stdout } = process;
   let unconsumed = 0;
+  let full = false;
   return {
     open(sink: PipeSink) {
       stdin.on('data', (bytes: Uint8Array) => {
@@ -22,17 +23,21 @@ function ownStdio(): BytePipe {
         sink.data(bytes);
       });
       stdin.on('end', () => sink.end());
-      stdout.on('drain', () => sink.drain());
+      stdout.on('drain', () => {
+        if (!full) return;
+        full = false;
+        sink.drain();
+      });
       stdout.on('error', (error) => {
         sink.closed(new SshError('connection-lost', error.message, { fault: 'network', cause: error }));
       });
     },
     write(pieces) {
       stdout.cork();
-      let room = true;
-      for (const piece of pieces) room = stdout.write(piece);
+      for (const piece of pieces) stdout.write(piece);
       stdout.uncork();
-      return room;
+      full ||= stdout.writableLength >= HIGH;
+      return !full;
     },
     end: () => void stdout.end(),
     consumed(count) {

@@ -34,6 +34,7 @@ export async function copyData(id: number, from: FileLane, to: FileLane, range: 
       throw refuse(Status.failure, 'the file would be too large');
     }
     const piece = await source.read(range.fromOffset + done, Math.min(left, COPY_PIECE));
+    if (!(piece instanceof Uint8Array) || piece.length > left) throw new TypeError('read did not give what was asked');
     if (piece.length === 0) break;
     await target.write(range.toOffset + done, [piece]);
     done += piece.length;

@@ -53,20 +53,23 @@ export class FileLane extends Lane {
 
   override step(): void {
     const task = this.tasks[0] as Task;
+    if (task.kind === 'job') {
+      super.step();
+      return;
+    }
     if (task.kind === 'read' && this.lanes.host.full) {
       this.lanes.park(this);
       return;
     }
     try {
       if (task.kind === 'read') this.#read(task as ReadTask);
-      else if (task.kind === 'write') this.#write(task as WriteTask);
-      else super.step();
+      else this.#write(task as WriteTask);
     } catch (error) {
       // what cannot work at all, or a call that threw
       if (task.kind === 'read') this.#readFailed(error);
       else this.#writeFailed(error);
     }
-    if (task.kind !== 'job') this.lanes.wake(this);
+    this.lanes.wake(this);
   }
 
   /** Closes the file, once. */

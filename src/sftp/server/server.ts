@@ -280,8 +280,8 @@ class Session implements PipeSink, LaneHost {
     if (this.#full) this.#excess += this.#outLength;
     this.#out = [];
     this.#outLength = 0;
-    if (this.#pipe.write(pieces)) this.#roomAgain();
-    else this.#full = true;
+    if (!this.#pipe.write(pieces)) this.#full = true;
+    else if (this.#full) this.#roomAgain();
   }
 
   #roomAgain(): void {

@@ -138,4 +138,32 @@ describe('Framer', () => {
       assert.match(String(error?.message), what);
     }
   });
+
+  it('names the side that it hears', () => {
+    const messages = (['server', 'client'] as const).map((peer) => {
+      const framer = (): Framer => new Framer(recorder(), { peer });
+      return [
+        codeOf(() => framer().push(fromHex('00000000'))).message,
+        codeOf(() => framer().push(fromHex('7fffffff'))).message,
+        codeOf(() => new Framer(recorder(), { peer, expectGreeting: true }).push(utf8('SSH-2.0-x'))).message,
+      ];
+    });
+    assert.match(
+      messages[0]?.join() ?? '',
+      /the server sent.*the server announced.*the server is sound.*the server sent "SSH-2/,
+    );
+    assert.match(
+      messages[1]?.join() ?? '',
+      /the client sent.*the client announced.*the client is sound.*the client sent "SSH-2/,
+    );
+    assert.doesNotMatch(messages[1]?.join() ?? '', /server|login shell/);
+  });
+
+  it('hands a WRITE on whole to a sink that does not take it in pieces', () => {
+    const heard: string[] = [];
+    new Framer({ packet: (packet) => heard.push(hex(packet)) }).push(
+      fromHex('00000018060000000100000001680000000000000000' + '0000000261' + '62'),
+    );
+    assert.deepEqual(heard, ['060000000100000001680000000000000000' + '000000026162']);
+  });
 });
