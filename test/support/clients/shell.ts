@@ -42,11 +42,8 @@ async function awaitSignal(session: ServerSession): Promise<{ signal: string; me
 
 async function runShell(session: ServerSession, cwd: string, command: string): Promise<ProgramEnd> {
   const args = command === '' ? [] : ['-c', command];
-  const child = spawn('/bin/sh', args, {
-    cwd,
-    env: { PATH: process.env.PATH, HOME: cwd },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const env = { PATH: process.env.PATH, HOME: cwd, ...Object.fromEntries(session.environment) };
+  const child = spawn('/bin/sh', args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   session.signal.addEventListener('abort', () => child.kill('SIGKILL'));
   child.stdin.on('error', () => {}); // it does not read
   const ended = once(child, 'close') as Promise<[number | null, string | null]>;
