@@ -386,6 +386,24 @@ describe('requests with a path', () => {
     await raw.end();
   });
 
+  it('do not wait for changes that came later', async () => {
+    const { gated, raw } = await session({ '/a': 'a', '/b': 'b' });
+    const a = await raw.open(1, '/a', WRITE);
+    const b = await raw.open(2, '/b', WRITE);
+    gated.hold('fsetstat');
+    gated.hold('write');
+    raw.send(ask.fsetstat(3, a, {}), ask.path('stat', 4, '/a'), ask.write(5, b, 0, 'B'), ask.path('stat', 6, '/b'));
+    await settle();
+    assert.deepEqual(raw.order, [1, 2]);
+    gated.release('fsetstat');
+    await raw.reply(4);
+    await settle();
+    assert.deepEqual(raw.order, [1, 2, 3, 4]);
+    gated.release('write');
+    await raw.reply(6);
+    await raw.end();
+  });
+
   it('do not wait for READs', async () => {
     const { gated, raw } = await session({ '/a': 'a' });
     const a = await raw.open(1, '/a', READ);
