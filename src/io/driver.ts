@@ -255,8 +255,9 @@ export class Driver {
     this.#disarm();
     const owners = [...this.#channels.values()];
     this.#channels.clear();
-    for (const owner of owners) owner.lost(error);
-    this.#owner.ended(cause);
+    // one that throws must not keep the others from being told, nor the pipe from its end
+    for (const owner of owners) attempt(() => owner.lost(error));
+    attempt(() => this.#owner.ended(cause));
     if (this.#pipeDown) return;
     for (;;) {
       const pieces = this.connection.takeOutput(BATCH);
@@ -265,5 +266,13 @@ export class Driver {
     }
     this.#pipe.end();
     this.#disarm = this.#clock.after(FAREWELL_TIME, () => this.#pipe.close());
+  }
+}
+
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // nobody is left who could be told
   }
 }

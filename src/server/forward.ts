@@ -68,6 +68,7 @@ export class Forwarding {
       return;
     }
     this.#connections++;
+    let channel: ChannelPipe | undefined;
     try {
       const given = await connect.call(this.#parts.handlers, target, this.#parts.login, this.#abort.signal);
       if (!given) {
@@ -75,11 +76,16 @@ export class Forwarding {
         return;
       }
       const pipe = asPipe(given);
-      if (this.#abort.signal.aborted) discard(pipe);
-      else await splice(ChannelPipe.accept(driver, id, { receiveWindow: window, closesItself: true }), pipe);
+      if (this.#abort.signal.aborted) {
+        discard(pipe);
+        return;
+      }
+      channel = ChannelPipe.accept(driver, id, { receiveWindow: window, closesItself: true });
+      await splice(channel, pipe);
     } catch (error) {
       this.#failed(error);
-      refuse(OpenFailureReason.connectFailed, 'the target cannot be reached');
+      if (channel === undefined) refuse(OpenFailureReason.connectFailed, 'the target cannot be reached');
+      else channel.close(toSshError(error, 'internal'));
     } finally {
       this.#connections--;
     }
@@ -91,7 +97,8 @@ export class Forwarding {
       if (name === 'tcpip-forward') return await this.#listen(body);
       if (name === 'cancel-tcpip-forward') return await this.#cancel(body);
     } catch (error) {
-      this.#failed(error);
+      // a request that is malformed is refused like any other that cannot be had
+      if (!(error instanceof DecodeError)) this.#failed(error);
     }
     return NO;
   }
@@ -101,7 +108,16 @@ export class Forwarding {
     this.#abort.abort(new SshError('connection-closed', 'The client has gone', { fault: 'peer' }));
     const listeners = [...this.#listeners.values()];
     this.#listeners.clear();
-    for (const listener of listeners) listener.close().catch((error) => this.#failed(error));
+    for (const listener of listeners) this.#close(listener);
+  }
+
+  /** Never rejects. */
+  async #close(listener: Listener): Promise<void> {
+    try {
+      await listener.close();
+    } catch (error) {
+      this.#parts.failed(asFailure(error));
+    }
   }
 
   async #listen(body: Uint8Array): Promise<GlobalAnswer> {
@@ -111,13 +127,13 @@ export class Forwarding {
     if (handlers.listen === undefined || port > 65535 || !permitsListen(this.#options, name, port)) return NO;
     if (this.#listeners.size >= MAX_LISTENERS || this.#listeners.has(keyOf(name, port))) return NO;
     let bound = port;
-    const listener = await handlers.listen({ host: name, port }, login, (accepted) =>
-      this.#forward(name, bound, accepted),
-    );
+    const listener = await handlers.listen({ host: name, port }, login, (accepted) => {
+      this.#forward(name, bound, accepted).catch((error) => this.#failed(error));
+    });
     if (!listener) return NO;
     bound = listener.address.port;
     if (this.#abort.signal.aborted) {
-      await listener.close();
+      await this.#close(listener);
       return NO;
     }
     this.#listeners.set(keyOf(name, bound), listener);
@@ -142,6 +158,7 @@ export class Forwarding {
       return;
     }
     this.#connections++;
+    let channel: ChannelPipe | undefined;
     try {
       const body = encodeFields(channelOpen['forwarded-tcpip'], {
         host,
@@ -151,11 +168,13 @@ export class Forwarding {
       });
       const { signal } = this.#abort;
       const options = { body, receiveWindow: window, closesItself: true, signal };
-      const channel = await ChannelPipe.connect(driver, 'forwarded-tcpip', options);
+      channel = await ChannelPipe.connect(driver, 'forwarded-tcpip', options);
       await splice(channel, pipe);
     } catch (error) {
-      discard(pipe);
-      if (!this.#abort.signal.aborted) this.#failed(error);
+      if (channel === undefined) discard(pipe);
+      else channel.close(toSshError(error, 'internal'));
+      // that the client does not want it is no failure of this side
+      if (!(error instanceof SshError && error.code === 'channel-open-failed')) this.#failed(error);
     } finally {
       this.#connections--;
     }
@@ -166,9 +185,14 @@ export class Forwarding {
     return { ...permissions, portForwarding: permissions.portForwarding ?? true };
   }
 
+  /** Tells it, unless the client has gone: what fails then fails because of that. */
   #failed(error: unknown): void {
-    this.#parts.failed(toSshError(error, 'internal', { phase: 'open' }));
+    if (!this.#abort.signal.aborted) this.#parts.failed(asFailure(error));
   }
+}
+
+function asFailure(error: unknown): SshError {
+  return toSshError(error, 'internal', { phase: 'open' });
 }
 
 function targetOf(body: Uint8Array): ForwardTarget | undefined {
@@ -186,8 +210,12 @@ function keyOf(host: string, port: number): string {
   return `${host}:${port}`;
 }
 
+/** What a policy gave, as a pipe; throws `bad-argument` for what is none. */
 function asPipe(given: BytePipe | ByteStreams): BytePipe {
-  return 'readable' in given ? pipeFromStreams(given) : given;
+  if (typeof given === 'object' && 'readable' in given && 'writable' in given) return pipeFromStreams(given);
+  const { open, write, end, consumed, close } = given as Partial<BytePipe>;
+  if ([open, write, end, consumed, close].every((member) => typeof member === 'function')) return given as BytePipe;
+  throw new SshError('bad-argument', 'forward.connect gives a BytePipe, { readable, writable }, or nothing');
 }
 
 /** Closes a pipe that nothing was done with. */

@@ -327,6 +327,28 @@ describe('Driver at the end', () => {
     return settled().then(() => assert.deepEqual(late.losses, [cause]));
   });
 
+  it('tells the others, and ends the pipe, when one of those that it tells throws', async () => {
+    const fake = new FakeConnection();
+    const pipe = new FakePipe();
+    const told: string[] = [];
+    const fail = (name: string) => (): never => {
+      told.push(name);
+      throw new Error('a mistake');
+    };
+    const owner = { event: () => {}, ask: () => undefined, ended: fail('owner') };
+    const driver = new Driver(fake.connection, pipe, new VirtualClock(), owner);
+    driver.start();
+    for (const name of ['first', 'second'])
+      driver.openChannel('session', bytes(0), { event: () => {}, lost: fail(name) });
+    fake.close(undefined);
+    driver.wake();
+    await settled();
+    assert.deepEqual(told, ['first', 'second', 'owner']);
+    assert.deepEqual(pipe.calls, ['end']);
+    pipe.sink?.closed(undefined);
+    await driver.down;
+  });
+
   it('sends the farewell even where the pipe has no room, ends the pipe, and waits for the peer to do the same', async () => {
     const { fake, pipe, clock, driver, ends, sink } = setUp();
     pipe.room = false;

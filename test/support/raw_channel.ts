@@ -47,6 +47,23 @@ export class RawChannel {
     return new RawChannel(raw, id, confirmed.sender, confirmed.window);
   }
 
+  /** Takes the server's next CHANNEL_OPEN and confirms it; also gives what the server said about it. */
+  static async accept(raw: RawClient, id = 6): Promise<{ channel: RawChannel; kind: string; body: Uint8Array }> {
+    await raw.quiet();
+    const { kind, sender, window, body } = raw.client.take(connection.channelOpen);
+    raw.client.send(
+      encode(connection.channelOpenConfirmation, {
+        recipient: sender,
+        sender: id,
+        window: 2 * 1024 * 1024,
+        maxPacket: 32768,
+        body: none,
+      }),
+    );
+    await raw.quiet();
+    return { channel: new RawChannel(raw, id, sender, window), kind, body };
+  }
+
   get stdout(): Uint8Array {
     return concat(...this.#out);
   }
