@@ -30,8 +30,8 @@ const table: Readonly<Record<Category | 'unknown', readonly Verdict[]>> = {
   disconnect: [A, A, A, A, A, A, A],
   // RFC 4253 §11.2–11.4; strict key exchange forbids them until NEWKEYS (OpenSSH PROTOCOL §1.9)
   control: [A, D, A, A, A, A, A],
-  // RFC 4253 §7.1: no service messages during key exchange; one service is agreed, once
-  'service-request': [D, D, A, D, D, D, D],
+  // RFC 4253 §7.1: no service messages during key exchange; paramiko asks again before each attempt to log in
+  'service-request': [D, D, A, A, D, D, D],
   'service-accept': [D, D, A, D, D, D, D],
   // RFC 8308 §2.4: after NEWKEYS, or before USERAUTH_SUCCESS; later ones do no harm
   'ext-info': [D, D, A, A, I, D, D],

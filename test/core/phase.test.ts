@@ -55,7 +55,7 @@ const tables: Readonly<Record<Role, readonly Line[]>> = {
   ],
   server: [
     ...both,
-    [5, 5, '--A----'],
+    [5, 5, '--AA---'], // SERVICE_REQUEST, which paramiko repeats before each attempt
     [6, 6, '-------'], // SERVICE_ACCEPT comes from servers
     [50, 50, '---Ai--'], // RFC 4252 §5.1: requests after success are ignored
     [51, 53, '-------'], // come from servers; SUCCESS from a client was CVE-2018-10933

@@ -153,6 +153,7 @@ const keyed: Rules = { 21: 'tells keys' };
 const authRules: Rules = {
   ...always,
   ...never,
+  5: 'sends SERVICE_ACCEPT', // paramiko asks before each attempt
   7: I,
   20: START_EXCHANGE,
   50: 'sends USERAUTH_FAILURE; tells question',
@@ -175,7 +176,7 @@ const states: State[] = [
     name: 'service awaited',
     strict: true,
     reach: (link) => link.client.handshake(),
-    rules: { ...authRules, 5: 'sends SERVICE_ACCEPT', 50: D },
+    rules: { ...authRules, 50: D },
   },
   { name: 'authentication', strict: true, reach: auth, rules: authRules },
   {

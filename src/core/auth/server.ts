@@ -128,9 +128,11 @@ export class ServerAuth implements Auth {
     }
   }
 
+  /** Also in the middle of a login, as OpenSSH's server does: paramiko asks before each attempt. */
   #service(service: string): void {
-    if (this.#state.at !== 'service' || service !== SERVICE_USERAUTH) throw unavailable(service);
-    this.#state = { at: 'listening' };
+    if (service !== SERVICE_USERAUTH) throw unavailable(service);
+    if (this.#state.at === 'service') this.#state = { at: 'listening' };
+    else this.#countRound();
     this.#context.send(encode(transport.serviceAccept, { service }));
   }
 

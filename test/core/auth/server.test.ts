@@ -45,7 +45,18 @@ describe('ServerAuth, starting,', () => {
     assert.equal(desk.auth.phase, 'auth');
   });
 
-  it('grants nothing else, and nothing twice: reason 7 (RFC 4253 §10)', () => {
+  it('grants it again in the middle of a login, which stands where it stood, but not for ever', () => {
+    const desk = listening({ limits: { authRounds: 4 } });
+    const prompts = [{ text: 'a', echo: true }];
+    desk.attempt(keyboard(), { verdict: 'prompt', title: '', instruction: '', prompts });
+    assert.deepEqual(desk.say(SERVICE_REQUEST), [SERVICE_ACCEPT]);
+    assert.deepEqual(desk.attempt(responses('x'), refuse), [FAILURE]);
+    assert.deepEqual(desk.say(SERVICE_REQUEST), [SERVICE_ACCEPT]);
+    assert.equal(desk.auth.phase, 'auth');
+    ends(14, () => desk.receive(SERVICE_REQUEST), 'auth-failed');
+  });
+
+  it('grants nothing else: reason 7 (RFC 4253 §10)', () => {
     for (const service of ['ssh-connection', 'ssh-userauth@x', '', 'a\x1bb']) {
       const desk = new ServerDesk();
       desk.auth.start(sessionId);
@@ -54,7 +65,7 @@ describe('ServerAuth, starting,', () => {
     }
     const shown = ends(7, () => listening().receive(`05${string('a\x1bb')}`)).message;
     assert.equal(shown, 'The client wants the service "a\\x1bb", which is not to be had now');
-    ends(7, () => listening().receive(SERVICE_REQUEST));
+    ends(7, () => listening().receive(`05${string('ssh-connection')}`));
   });
 
   it('logs in for no other service than ssh-connection: reason 7 (RFC 4252 §5)', () => {
