@@ -79,7 +79,6 @@ function passwordHandler(
     async password(attempt) {
       const result = await check(attempt);
       if (result === false) visitors.refused(attempt, { method: 'password' }, 'wrong name or password');
-      else visitors.granted(attempt.peer);
       return result;
     },
   };
@@ -96,10 +95,7 @@ function keyHandler(
     async publickey(attempt) {
       const content = await contentOf(file);
       const result = await library.authorizedKeys({ [username]: content })(attempt);
-      if (result !== false) {
-        visitors.granted(attempt.peer);
-        return result;
-      }
+      if (result !== false) return result;
       const how = { method: 'publickey', key: attempt.key.fingerprint };
       visitors.refused(attempt, how, refusalReason(username, parseAuthorizedKeys(content), attempt));
       return false;

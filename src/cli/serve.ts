@@ -42,6 +42,7 @@ export async function serve(command: ServeCommand, signal: AbortSignal): Promise
     },
     sftpOptions: { readOnly: command.readOnly, onError: (error) => complain(toSshError(error, 'internal')) },
     onConnection: (connection) => visitors.add(connection),
+    onLogin: (login) => visitors.welcome(login),
     onError: complain,
     signal,
   });

@@ -11,7 +11,6 @@ interface Visitor {
   readonly client: { readonly id: number; readonly address: string; readonly port: number };
   readonly connection: ServerConnection;
   readonly since: number;
-  isLoggedIn: boolean;
 }
 
 export class Visitors {
@@ -28,16 +27,10 @@ export class Visitors {
   add(connection: ServerConnection): void {
     const { address = 'unknown', port = 0 } = connection.peer;
     const client = { id: ++this.#count, address, port };
-    const visitor = { client, connection, since: performance.now(), isLoggedIn: false };
+    const visitor = { client, connection, since: performance.now() };
     this.#present.set(nameOf(connection.peer), visitor);
     this.#journal.write({ event: 'connection', ...client });
     connection.closed.then((cause) => this.#remove(visitor, cause));
-  }
-
-  /** An attempt was right, so a login follows at once, unless a key was only shown. */
-  granted(peer: Peer): void {
-    // The server makes a login of it before timers run.
-    setTimeout(() => this.#welcome(this.#present.get(nameOf(peer))), 0);
   }
 
   refused(attempt: Attempt, how: Omit<Credential, 'username'>, reason: string): void {
@@ -47,18 +40,10 @@ export class Visitors {
     this.#journal.write({ event: 'refused', ...visitor.client, username, ...how, reason });
   }
 
-  /** An SFTP session begins. */
-  session({ peer, username }: Login): void {
-    const visitor = this.#present.get(nameOf(peer));
+  /** Somebody has logged in. */
+  welcome(login: Login): void {
+    const visitor = this.#present.get(nameOf(login.peer));
     if (visitor === undefined) return;
-    this.#welcome(visitor);
-    this.#journal.write({ event: 'session', ...visitor.client, username: printable(username) });
-  }
-
-  #welcome(visitor: Visitor | undefined): void {
-    const login = visitor?.connection.login;
-    if (visitor === undefined || login === undefined || visitor.isLoggedIn) return;
-    visitor.isLoggedIn = true;
     const step = login.steps.at(-1);
     const { algorithms } = visitor.connection;
     this.#journal.write({
@@ -72,8 +57,14 @@ export class Visitors {
     });
   }
 
+  /** An SFTP session begins. */
+  session({ peer, username }: Login): void {
+    const visitor = this.#present.get(nameOf(peer));
+    if (visitor === undefined) return;
+    this.#journal.write({ event: 'session', ...visitor.client, username: printable(username) });
+  }
+
   #remove(visitor: Visitor, cause: SshError | undefined): void {
-    this.#welcome(visitor);
     this.#present.delete(nameOf(visitor.connection.peer));
     const seconds = rounded((performance.now() - visitor.since) / 1000, 3);
     const why = cause === undefined ? {} : { code: cause.code, message: cause.message };

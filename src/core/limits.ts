@@ -26,7 +26,7 @@ export interface Limits {
   readonly authFailures: number;
   /** From the start to the peer's identification. */
   readonly identificationTime: number;
-  /** From our KEXINIT or the peer's to its NEWKEYS. */
+  /** From our KEXINIT or the peer's to its NEWKEYS; the first exchange of a server counts towards `loginTime` instead. */
   readonly keyExchangeTime: number;
   /** From an authentication message of ours to its answer; a person who is asked is not timed. */
   readonly authTime: number;

@@ -90,7 +90,7 @@ export class Transport {
       settle: (value, then) => host.settle(value, then),
       offered: () => {
         this.#queue.closeGate();
-        this.#kexTimer.start();
+        this.#startKexTimer();
       },
       sealWith: (seal) => this.#sealWith(seal),
       openWith: (open) => this.#openWith(open),
@@ -231,6 +231,14 @@ export class Transport {
     }
   }
 
+  /**
+   * At the client's end a person may be asked about the host key before the first exchange can end: a server counts that
+   * towards the time for the login.
+   */
+  #startKexTimer(): void {
+    if (this.#keyed || this.#config.role === 'client') this.#kexTimer.start();
+  }
+
   #bulk(): readonly Uint8Array[] | undefined {
     return this.#queue.gateOpen && !this.#ended ? this.#host.bulk() : undefined;
   }
@@ -299,7 +307,7 @@ export class Transport {
         this.#host.extInfo(readExtInfo(payload, this.#config.limits));
         return true;
       case transport.kexinit.number:
-        this.#kexTimer.start();
+        this.#startKexTimer();
         this.#kex.onKexinit(payload, sequence);
         return true;
       case transport.newkeys.number:

@@ -44,7 +44,7 @@ export interface ServerConnectionParts {
   readonly crypto: CryptoProvider;
   readonly clock: Clock;
   /** The client has logged in. */
-  readonly loggedIn: () => void;
+  readonly loggedIn: (login: Login, connection: ServerConnection) => void;
 }
 
 export class ServerConnection implements DriverOwner {
@@ -169,7 +169,7 @@ export class ServerConnection implements DriverOwner {
       window: settings.window,
       failed: (error) => this.#failed(error),
     });
-    loggedIn();
+    loggedIn(login, this);
   }
 
   #open(channel: number, kind: string, body: Uint8Array): void {
@@ -197,10 +197,12 @@ export class ServerConnection implements DriverOwner {
     });
     const channel = ChannelPipe.accept(this.#driver, id, {
       receiveWindow: settings.window,
-      extras: { request: (name, body) => session.request(name, body) },
+      extras: {
+        request: (name, body) => session.request(name, body),
+        freed: () => void this.#sessions--,
+      },
     });
     session.attach(channel);
-    channel.freed.then(() => this.#sessions--);
   }
 
   /** Global requests are answered in order (RFC 4254 §4), each when the one before it is. */

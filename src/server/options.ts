@@ -9,7 +9,7 @@ import { PrivateKey } from '../keys/key_pair.ts';
 import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
 import { type Signer, signatureAlgorithms } from '../keys/signature.ts';
 import type { ConnectionSettings, ServerConnection } from './connection.ts';
-import type { ForwardHandlers, LoginHandlers } from './handlers.ts';
+import type { ForwardHandlers, Login, LoginHandlers } from './handlers.ts';
 import { methodsOf } from './login.ts';
 import type { SessionHandlers } from './session.ts';
 
@@ -56,6 +56,8 @@ export interface ServerOptions extends SideOptions {
    * which this throws.
    */
   readonly onConnection?: ((connection: ServerConnection) => void) | undefined;
+  /** Called when somebody has logged in, before anything that they ask for. */
+  readonly onLogin?: ((login: Login, connection: ServerConnection) => void) | undefined;
   /** Called with what a function of yours threw, and with what a listener met. Default: nobody is told. */
   readonly onError?: ((error: SshError) => void) | undefined;
 }
@@ -64,6 +66,7 @@ export interface ServerOptions extends SideOptions {
 export interface ServerSettings extends ConnectionSettings {
   readonly capacity: ServerCapacity;
   readonly onConnection: (connection: ServerConnection) => void;
+  readonly onLogin: (login: Login, connection: ServerConnection) => void;
 }
 
 const DEFAULT_CAPACITY: ServerCapacity = { connections: 1024, unauthenticated: 100, sessions: 10 };
@@ -102,9 +105,9 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   const signers = await Promise.all(hostKeys.map((key) => signerFor(key, crypto)));
   // what would end every connection is told before there is one
   signable(chooseAlgorithms(crypto, settings.algorithms).hostKeys, signers);
-  const { onConnection = () => {}, onError = () => {} } = options;
+  const { onConnection = () => {}, onLogin = () => {}, onError = () => {} } = options;
   const handlers = { auth, methods, session, forward };
-  return { ...settings, ...handlers, hostKeys: signers, banner, signatures, capacity, onConnection, onError };
+  return { ...settings, ...handlers, hostKeys: signers, banner, signatures, capacity, onConnection, onLogin, onError };
 }
 
 /** The named members, where they are there, must be functions; others are the caller's own. */

@@ -5,6 +5,7 @@ import { toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { ServerConnection } from './connection.ts';
+import type { Login } from './handlers.ts';
 import type { ServerSettings } from './options.ts';
 
 export interface ServerParts {
@@ -41,7 +42,11 @@ export class Server {
       if (waits) this.#unauthenticated--;
       waits = false;
     };
-    const connection = new ServerConnection({ pipe, remote, settings, crypto, clock, loggedIn: settle });
+    const loggedIn = (login: Login, connection: ServerConnection): void => {
+      settle();
+      settings.onLogin(login, connection);
+    };
+    const connection = new ServerConnection({ pipe, remote, settings, crypto, clock, loggedIn });
     this.#unauthenticated++;
     this.#connections.add(connection);
     connection.closed.then(() => {
