@@ -16,6 +16,8 @@ export interface ChannelExtras {
   request?(request: string, body: Uint8Array): boolean | Promise<boolean>;
   /** Extended data, such as stderr (kind 1); to be given back like the rest. Without this it is dropped. */
   extended?(kind: number, data: Uint8Array, channel: ChannelPipe): void;
+  /** The channel has ended, and what comes next over the connection may count on it: `freed` resolves some time after. */
+  freed?(): void;
 }
 
 /** How to open a channel. */
@@ -314,6 +316,7 @@ export class ChannelPipe implements BytePipe {
     this.#requests = [];
     this.#failPending(cause ?? new SshError('channel-closed', 'The peer closed the channel', { fault: 'peer' }));
     this.#tell((sink) => sink.closed(this.#closeCause ?? cause));
+    this.#extras.freed?.();
     this.#resolveFreed();
   }
 
