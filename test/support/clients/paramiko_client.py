@@ -48,6 +48,10 @@ def log_in(transport, plan, asked):
     username = plan['username']
     for path in plan.get('keys', []):
         transport.auth_publickey(username, paramiko.Ed25519Key(filename=path))
+        # the next method forgets it
+        banner = transport.get_banner()
+        if banner is not None:
+            asked.append('banner ' + banner.decode())
     if 'password' in plan:
         transport.auth_password(username, plan['password'], fallback=False)
     answers = list(plan.get('answers', []))
@@ -70,9 +74,6 @@ def main():
         if not hosts.check(f"[127.0.0.1]:{plan['port']}", transport.get_remote_server_key()):
             raise paramiko.SSHException('the host key is another one')
         log_in(transport, plan, asked)
-        banner = transport.get_banner()
-        if banner is not None:
-            asked.append('banner ' + banner.decode())
         wants_files = any(step['do'] != 'run' for step in plan['steps'])
         sftp = paramiko.SFTPClient.from_transport(transport) if wants_files else None
         results = [do(transport, sftp, step) for step in plan['steps']]

@@ -11,6 +11,9 @@ import { type OwnServer, type OwnServerOptions, type SharedServer, useOwnServer 
 
 const MEBIBYTE = 1024 * 1024;
 
+/** The server begins a key exchange so often that every client meets some, in both directions. */
+const REKEY = MEBIBYTE;
+
 /** How much a client is given to do. */
 const WHOLE = { bytes: 64 * MEBIBYTE, names: 10_000 };
 const SHORT = { bytes: 8 * MEBIBYTE, names: 2_000 };
@@ -40,7 +43,8 @@ export function sameBytes(path: string, expected: Uint8Array): void {
 
 /** Registers the tests of one client; called in a `describe`. Gives the server to further tests. */
 export function clientTests(client: Client, serverOptions: OwnServerOptions = {}): SharedServer {
-  const shared = useOwnServer(client.unavailable, serverOptions, client.impossible);
+  const rekeying = { rekey: { bytes: REKEY }, ...serverOptions };
+  const shared = useOwnServer(client.unavailable, rekeying, client.impossible);
   const options = { ...shared.options, ...LIMIT };
   const can = (...steps: Step['do'][]): boolean => steps.every((step) => client.can.includes(step));
   for (const way of client.ways) loginTest(client, way, shared, options);
@@ -91,6 +95,8 @@ async function carry(client: Client, { files, local, ...server }: OwnServer): Pr
   ]);
   sameBytes(join(files, 'large'), bytes);
   sameBytes(target, bytes);
+  const exchanges = Math.max(...server.connections.map(({ keyExchanges }) => keyExchanges));
+  assert.ok(exchanges > 4, `${exchanges} key exchanges`);
   for (const path of [source, target, join(files, 'large')]) rmSync(path);
 }
 
