@@ -56,7 +56,7 @@ export interface ServerOptions extends SideOptions {
    * which this throws.
    */
   readonly onConnection?: ((connection: ServerConnection) => void) | undefined;
-  /** Called when somebody has logged in, before anything that they ask for. */
+  /** Called when somebody has logged in, before anything that they ask for; where it throws, the connection ends. */
   readonly onLogin?: ((login: Login, connection: ServerConnection) => void) | undefined;
   /** Called with what a function of yours threw, and with what a listener met. Default: nobody is told. */
   readonly onError?: ((error: SshError) => void) | undefined;
@@ -83,6 +83,7 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   requireFunctions('session', session, ['exec', 'shell']);
   requireFunctions('session.subsystems', session.subsystems ?? {}, Object.keys(session.subsystems ?? {}));
   requireFunctions('forward', forward, ['connect', 'listen']);
+  requireFunctions('options', options, ['onConnection', 'onLogin', 'onError']);
   const methods = methodsOf(auth);
   if (methods.length === 0 && auth.none === undefined) {
     throw badArgument('auth has no function, so nobody could log in: give publickey, password or keyboardInteractive');

@@ -3,6 +3,7 @@
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
+import { discard } from '../io/discard.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { ServerConnection } from './connection.ts';
 import type { Login } from './handlers.ts';
@@ -34,7 +35,7 @@ export class Server {
     const { settings, crypto, clock } = this.#parts;
     const { connections, unauthenticated } = settings.capacity;
     if (this.#closed || this.#connections.size >= connections || this.#unauthenticated >= unauthenticated) {
-      refuse(pipe);
+      discard(pipe);
       return undefined;
     }
     let waits = true;
@@ -42,9 +43,18 @@ export class Server {
       if (waits) this.#unauthenticated--;
       waits = false;
     };
+    /** A function of the caller that throws has decided nothing, so the connection is not served. */
+    const tell = (work: () => void): void => {
+      try {
+        work();
+      } catch (error) {
+        settings.onError(toSshError(error, 'internal'));
+        connection.close();
+      }
+    };
     const loggedIn = (login: Login, connection: ServerConnection): void => {
       settle();
-      settings.onLogin(login, connection);
+      tell(() => settings.onLogin(login, connection));
     };
     const connection = new ServerConnection({ pipe, remote, settings, crypto, clock, loggedIn });
     this.#unauthenticated++;
@@ -53,12 +63,7 @@ export class Server {
       settle();
       this.#connections.delete(connection);
     });
-    try {
-      settings.onConnection(connection);
-    } catch (error) {
-      settings.onError(toSshError(error, 'internal'));
-      connection.close();
-    }
+    tell(() => settings.onConnection(connection));
     connection.start();
     return connection;
   }
@@ -68,9 +73,4 @@ export class Server {
     this.#closed = true;
     await Promise.all([...this.#connections].map((connection) => connection.close()));
   }
-}
-
-function refuse(pipe: BytePipe): void {
-  pipe.open({ data: () => {}, end: () => {}, drain: () => {}, closed: () => {} });
-  pipe.close();
 }

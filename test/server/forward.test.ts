@@ -1,7 +1,7 @@
 /** Forwarding at a server: connections to targets, and listeners, each as its policy says. RFC 4254 §7. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { decodeFields, encodeFields } from '../../src/bytes/schema.ts';
 import { SshError } from '../../src/errors.ts';
 import type { Accepted, Listener } from '../../src/io/listen.ts';
@@ -12,6 +12,7 @@ import type { ForwardHandlers, ForwardTarget, Login, Permissions } from '../../s
 import { connection } from '../../src/wire/connection.ts';
 import { encode } from '../../src/wire/message.ts';
 import { channelOpen, forwardedPort, globalRequest } from '../../src/wire/requests.ts';
+import { it } from '../support/limited.ts';
 import { PipeEnd, pattern } from '../support/pipe_end.ts';
 import { RawChannel } from '../support/raw_channel.ts';
 import { type RawClient, Serving } from '../support/serving.ts';
@@ -246,7 +247,7 @@ describe('direct-tcpip', () => {
     await raw.quiet();
     assert.equal(signals[0]?.aborted, false);
     raw.reset();
-    await serving.connections[0]?.closed;
+    await serving.cause();
     assert.deepEqual(
       signals.map(({ aborted, reason }) => [aborted, reason.code]),
       [
@@ -278,7 +279,7 @@ describe('direct-tcpip', () => {
     await RawChannel.open(raw, { kind: 'direct-tcpip', body: target('db', 2), id: 2 });
     await RawChannel.open(raw, { kind: 'direct-tcpip', body: target('db', 3), id: 3 });
     raw.reset();
-    await serving.connections[0]?.closed;
+    await serving.cause();
     assert.equal((await memory.end().closing())?.code, 'connection-lost');
     assert.equal(serving.server.connections.size, 0);
   });
@@ -481,7 +482,7 @@ describe('tcpip-forward', () => {
     raw.reset();
     await running.closing();
     await waiting.until(() => waiting.ended || waiting.outcome !== undefined, 'the end of what was not answered');
-    await serving.connections[0]?.closed;
+    await serving.cause();
     assert.deepEqual(memory.log, ['ada :8080', 'close :8080']);
     assert.deepEqual(serving.takeFailures(), []);
   });
@@ -499,7 +500,7 @@ describe('tcpip-forward', () => {
     raw.client.globalRequest('tcpip-forward', bind('', 8080));
     await raw.quiet();
     raw.reset();
-    await serving.connections[0]?.closed;
+    await serving.cause();
     go();
     await raw.quiet();
     assert.deepEqual(memory.log, ['ada :8080', 'close :8080']);
@@ -513,7 +514,7 @@ describe('tcpip-forward', () => {
     assert.equal(await ask(parts.raw, 'cancel-tcpip-forward', bind('', 1)), undefined);
     await ask(parts.raw, 'tcpip-forward', bind('', 1));
     parts.raw.reset();
-    await parts.serving.connections[0]?.closed;
+    await parts.serving.cause();
     await parts.raw.quiet();
     assert.deepEqual(parts.serving.takeFailures(), ['internal: stuck', 'internal: stuck']);
   });
@@ -582,7 +583,7 @@ describe('global requests', () => {
     assert.equal(serving.server.connections.size, 1);
     raw.client.globalRequest('x@y');
     await raw.quiet();
-    assert.equal((await serving.connections[0]?.closed)?.code, 'limit');
+    assert.equal((await serving.cause())?.code, 'limit');
     raw.client.expect(1);
     assert.equal(serving.server.connections.size, 0);
   });

@@ -1,11 +1,12 @@
 /** Logging in at a server: what its functions are told, and what comes of what they say. RFC 4252, RFC 4256. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { key, keyboardInteractive, password } from '../../src/client/auth.ts';
 import { SshError } from '../../src/errors.ts';
 import { fingerprint } from '../../src/keys/public_key.ts';
 import type { Attempt, LoginHandlers, LoginResult, QuestionRound } from '../../src/server/handlers.ts';
+import { it } from '../support/limited.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ed25519Signer } from '../support/scripted_peer.ts';
@@ -382,7 +383,7 @@ describe('ask', () => {
     const { serving, raw } = parts;
     raw.client.expect(60);
     raw.reset();
-    await serving.connections[0]?.closed;
+    await serving.cause();
     await raw.quiet();
     assert.ok(failure instanceof SshError && failure.code === 'aborted', String(failure));
   });

@@ -1,7 +1,7 @@
 /** A server as a whole: what it can be told, how many it takes, and its end. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { key, password } from '../../src/client/auth.ts';
 import type { SshErrorCode } from '../../src/errors.ts';
 import { memoryPipes } from '../../src/io/memory_pipe.ts';
@@ -12,6 +12,7 @@ import type { ServerConnection } from '../../src/server/connection.ts';
 import { type ServerOptions, serverSettings } from '../../src/server/options.ts';
 import { passwordsIn } from '../../src/server/passwords.ts';
 import { settled } from '../support/fake_connection.ts';
+import { it } from '../support/limited.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
 import { PipeEnd } from '../support/pipe_end.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -81,6 +82,7 @@ describe('serverSettings', () => {
       { ...basics, session: { subsystems: { sftp: {} } } },
       /session\.subsystems\.sftp/,
     ],
+    ['a listener for logins that is no function', { ...basics, onLogin: 'ada' }, /options\.onLogin/],
     ['a forwarding that is no function', { ...basics, forward: { connect: true } }, /forward\.connect/],
   ];
 
@@ -207,7 +209,7 @@ describe('capacity', () => {
     assert.equal(await takesOneMore(serving), false);
     assert.equal(serving.server.connections.size, 3);
     mute.reset();
-    await serving.connections[0]?.closed;
+    await serving.cause();
     await settled();
     assert.equal(await takesOneMore(serving), true);
     assert.equal(await takesOneMore(serving), false);
@@ -222,7 +224,7 @@ describe('capacity', () => {
     await serving.connect();
     assert.equal(await takesOneMore(serving), false);
     await ssh.close();
-    await serving.connections[0]?.closed;
+    await serving.cause();
     await settled();
     assert.equal(await takesOneMore(serving), true);
     assert.equal(await takesOneMore(serving), false);
@@ -235,7 +237,7 @@ describe('onConnection', () => {
     await using serving = await Serving.start({ onConnection: (connection) => void connection.close() });
     const error = await rejectsWith(serving.connect(), 'identification');
     assert.match(error.message, /closed before it identified itself/);
-    await serving.connections[0]?.closed;
+    await serving.cause();
     await settled();
     assert.equal(serving.server.connections.size, 0);
   });
@@ -252,6 +254,44 @@ describe('onConnection', () => {
     await settled();
     assert.equal(serving.server.connections.size, 0);
     await serving.connect();
+  });
+});
+
+describe('onLogin', () => {
+  it('hears who has logged in, before anything that they ask for', async () => {
+    const heard: unknown[] = [];
+    await using serving = await Serving.start({
+      onLogin: (login, connection) => void heard.push([login.username, login === connection.login]),
+      session: { exec: () => void heard.push('exec') },
+    });
+    await rejectsWith(serving.connect({ auth: [password('wrong')] }), 'auth-failed');
+    const ssh = await serving.connect();
+    await ssh.run('x');
+    assert.deepEqual(heard, [['ada', true], 'exec']);
+  });
+
+  it('may close the connection, and where it throws that is told, and the connection ends', async () => {
+    let throws = false;
+    await using serving = await Serving.start({
+      onLogin: (_login, connection) => {
+        if (throws) throw new Error('no such home');
+        connection.close();
+      },
+      session: { exec: () => assert.fail('nothing runs') },
+    });
+    for (const failures of [[], ['internal: no such home']]) {
+      const number = serving.connections.length;
+      const raw = serving.raw();
+      await raw.handshake();
+      raw.client.requestPassword(PASSWORD);
+      raw.client.open('session', 1);
+      await raw.quiet();
+      raw.client.until(1);
+      assert.equal(await serving.cause(number), undefined);
+      assert.deepEqual(serving.takeFailures(), failures);
+      throws = true;
+    }
+    assert.equal(serving.server.connections.size, 0);
   });
 });
 

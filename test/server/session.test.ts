@@ -1,13 +1,14 @@
 /** Sessions at a server: what a client may ask for, what a program gets, and how it ends. RFC 4254 §6. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { encodeFields } from '../../src/bytes/schema.ts';
 import { utf8 } from '../../src/bytes/text.ts';
 import { SshError } from '../../src/errors.ts';
 import type { Permissions } from '../../src/server/handlers.ts';
 import type { Program, ProgramEnd, ServerSession, SessionHandlers } from '../../src/server/session.ts';
 import { channelRequest } from '../../src/wire/requests.ts';
+import { it } from '../support/limited.ts';
 import { RawChannel } from '../support/raw_channel.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { Serving } from '../support/serving.ts';

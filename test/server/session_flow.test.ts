@@ -1,13 +1,14 @@
 /** Bytes of sessions at a server: held up, in bulk, and cut off; how many sessions there may be; and requests that are none. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
 import { SshError } from '../../src/errors.ts';
 import type { Program, ServerSession, SessionHandlers } from '../../src/server/session.ts';
 import type { SshClient } from '../../src/ssh_client.ts';
 import { connection } from '../../src/wire/connection.ts';
 import { decode, encode } from '../../src/wire/message.ts';
+import { it } from '../support/limited.ts';
 import { pattern } from '../support/pipe_end.ts';
 import { RawChannel } from '../support/raw_channel.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -373,7 +374,7 @@ describe('a malformed request (T65)', () => {
     raw.client.send(whole.subarray(0, 7));
     await raw.quiet();
     assert.equal(decode(disconnect, raw.client.expect(1)).reason, 2);
-    assert.equal((await serving.connections[1]?.closed)?.code, 'protocol');
+    assert.equal((await serving.cause(1))?.code, 'protocol');
     assert.equal((await ssh.run('x')).code, 4);
     await rejectsWith(ssh.subsystem('none'), 'request-failed');
   });

@@ -40,6 +40,15 @@ const LIMIT = 20_000;
 /** Where clients say that they come from. */
 export const REMOTE: { readonly address: string; readonly port: number } = { address: '192.0.2.7', port: 50022 };
 
+/** What a promise gives, which must not take long. */
+export async function within<T>(promise: Promise<T>, what: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} did not come within ${LIMIT} ms`)), LIMIT);
+  });
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
 /** Lets what is ready in memory run, in this turn of the event loop and the next. */
 export async function turn(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(() => resolve()));
@@ -109,6 +118,13 @@ export class Serving {
     const raw = this.raw({}, chunking);
     await raw.login();
     return raw;
+  }
+
+  /** Why connection number `index` has ended, which it must soon. */
+  async cause(index = 0): Promise<SshError | undefined> {
+    const connection = this.connections[index];
+    assert.ok(connection !== undefined, `there is no connection ${index}`);
+    return await within(connection.closed, `the end of connection ${index}`);
   }
 
   /** What the server told about functions of its caller, as codes and messages; forgets it. */
