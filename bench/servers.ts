@@ -28,8 +28,7 @@ import { table } from './table.ts';
 const MEBI = 1024 * 1024;
 const LIMIT_SECONDS = 900; // of one transfer
 const CIPHERS = { default: [], 'aes128-gcm': ['-c', 'aes128-gcm@openssh.com'] } as const;
-const LEGEND =
-  'MB/s of the whole sftp process. to sshd: against OpenSSH with the same cipher. cpu s, MB: processor time and peak memory of the server';
+const LEGEND = 'MB/s of the whole sftp process. to sshd: against OpenSSH with the same cipher';
 
 /** A server that is measured. */
 interface Server {
