@@ -1,6 +1,6 @@
 /** Connecting, with what each runtime brings along: its cryptography, its sockets, its files. */
 
-import { discard, Link } from './client/link.ts';
+import { discardFor, Link } from './client/link.ts';
 import { type ConnectOptions, type Settings, settingsOf } from './client/options.ts';
 import type { CryptoProvider } from './crypto/provider.ts';
 import { SshError } from './errors.ts';
@@ -47,7 +47,7 @@ export async function connectPipe(runtime: Runtime, pipe: BytePipe, options: Cli
     settings = settingsOf(options);
     crypto = providerOf(runtime, options);
   } catch (error) {
-    throw discard(pipe, error);
+    throw discardFor(pipe, error);
   }
   const link = await Link.establish({ pipe, settings, crypto, clock: systemClock });
   return new SshClient(link, runtime.files);

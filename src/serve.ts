@@ -1,15 +1,18 @@
 /** Serving, with what each runtime brings along: its cryptography and its sockets. Here SFTP joins the sessions. */
 
 import { type CryptoChoice, providerOf, type Runtime } from './connect.ts';
+import { badArgument, withoutUndefined } from './core/options.ts';
 import { SshError, toSshError } from './errors.ts';
+import { onAbort } from './io/abort.ts';
 import { systemClock } from './io/clock.ts';
 import type { Listen, ListenAddress, Listener } from './io/listen.ts';
 import type { BytePipe } from './io/pipe.ts';
-import { type ByteStreams, pipeFromStreams } from './io/streams.ts';
+import { asPipe, type ByteStreams } from './io/streams.ts';
 import { fingerprint } from './keys/public_key.ts';
 import type { ServerConnection } from './server/connection.ts';
 import { type ServerOptions as BareServerOptions, type ServerSettings, serverSettings } from './server/options.ts';
 import { Server } from './server/server.ts';
+import type { Program, SessionHandlers } from './server/session.ts';
 import { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 
 /** Options of a server. */
@@ -59,15 +62,15 @@ export class SshServer {
   }
 
   /**
-   * Serves one more client over any byte stream, which is the server's from now on. Throws `limit` when the server has as
-   * many as it takes, or is closed; the stream is closed then.
+   * Serves one more client over any byte stream, which is the server's from now on; `remote` is where it comes from, where
+   * that is known. Throws `bad-argument` for what is no stream, and `limit` when the server has as many as it takes, or is
+   * closed; the stream is closed then.
    */
   serve(
     stream: BytePipe | ByteStreams,
     remote?: { readonly address: string; readonly port: number },
   ): ServerConnection {
-    const pipe = 'readable' in stream ? pipeFromStreams(stream) : stream;
-    const connection = this.#server.accept(pipe, remote);
+    const connection = this.#server.accept(asPipe(stream, 'serve takes'), remote);
     if (connection === undefined) {
       throw new SshError('limit', 'The server is closed, or has as many connections as options.capacity allows');
     }
@@ -95,12 +98,15 @@ export async function createServerIn(runtime: Runtime, options: ServerOptions): 
 export async function listenTcp(runtime: Runtime, listen: Listen, options: ListenServerOptions): Promise<SshServer> {
   const { server, fingerprints, settings } = await prepare(runtime, options);
   const { host = '127.0.0.1', port, signal } = options;
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+    throw badArgument(`signal must be an AbortSignal, not ${typeof signal}`);
+  }
   const accept: Parameters<Listen>[1] = ({ pipe, remote }) => {
     server.accept(pipe, remote);
   };
   const listener = await listen({ host, port, signal }, accept, settings.onError);
   const ssh = new SshServer(server, fingerprints, listener);
-  signal?.addEventListener('abort', () => void ssh.close().catch(() => {}), { once: true });
+  if (signal !== undefined) onAbort(signal, () => void ssh.close().catch(() => {}));
   return ssh;
 }
 
@@ -111,20 +117,25 @@ interface Prepared {
 }
 
 async function prepare(runtime: Runtime, options: ServerOptions): Promise<Prepared> {
-  const crypto = providerOf(runtime, options);
-  const { sftp, sftpOptions, session = {}, onError } = options;
-  let { subsystems } = session;
-  if (sftp !== undefined) {
-    const failed = (error: unknown): void => onError?.(toSshError(error, 'internal', { phase: 'open' }));
-    subsystems = { ...subsystems, sftp: sftpSubsystem(sftp, { onError: failed, ...sftpOptions }) };
-  }
-  const all = { ...options, session: subsystems === undefined ? session : withSubsystems(session, subsystems) };
-  const settings = await serverSettings(all, crypto);
+  const crypto = providerOf(runtime, options ?? {});
+  const checked = await serverSettings(options, crypto);
+  const { sftp, sftpOptions } = options;
+  const failed = (error: unknown): void => checked.onError(toSshError(error, 'internal', { phase: 'open' }));
+  const settings =
+    sftp === undefined
+      ? checked
+      : withSftp(checked, sftpSubsystem(sftp, { onError: failed, ...withoutUndefined(sftpOptions) }));
   const server = new Server({ settings, crypto, clock: systemClock });
   return { server, settings, fingerprints: settings.hostKeys.map((key) => fingerprint(crypto, key.publicKey)) };
 }
 
-/** The caller's handlers stay the object that they are methods of. */
-function withSubsystems<T extends object>(session: T, subsystems: object): T {
-  return Object.create(session, { subsystems: { value: subsystems, enumerable: true } }) as T;
+function withSftp(settings: ServerSettings, sftp: Program): ServerSettings {
+  const { exec, shell, subsystems } = settings.session;
+  // bound, because a class may have made the object that they are methods of
+  const session: SessionHandlers = {
+    ...(exec === undefined ? {} : { exec: exec.bind(settings.session) }),
+    ...(shell === undefined ? {} : { shell: shell.bind(settings.session) }),
+    subsystems: { ...subsystems, sftp },
+  };
+  return { ...settings, session };
 }

@@ -1,9 +1,11 @@
 /** SFTP as a program on a session: here the parts of one rank meet that must not import each other. */
 
+import { badArgument } from './core/options.ts';
 import type { MaybePromise } from './crypto/provider.ts';
 import type { Login } from './server/handlers.ts';
 import type { Program } from './server/session.ts';
 import type { SftpBackend } from './sftp/server/backend.ts';
+import { serverLimits } from './sftp/server/limits.ts';
 import { type SftpServerOptions, serveSftp } from './sftp/server/server.ts';
 
 /** Files for every user alike, or for each their own. */
@@ -12,8 +14,14 @@ export type SftpSource = SftpBackend | ((login: Login) => MaybePromise<SftpBacke
 /** Options of the subsystem. */
 export type SftpSubsystemOptions = Omit<SftpServerOptions, 'backend' | 'username' | 'signal'>;
 
-/** Serves files: the program for the subsystem `sftp`. */
+/** Serves files: the program for the subsystem `sftp`. Throws `bad-argument`. */
 export function sftpSubsystem(source: SftpSource, options: SftpSubsystemOptions = {}): Program {
+  if (typeof source !== 'function' && (typeof source !== 'object' || source === null)) {
+    throw badArgument(
+      `sftp is a backend, such as directory('/srv'), or a function that gives one, not ${typeof source}`,
+    );
+  }
+  serverLimits(options.limits);
   return async (session) => {
     const { pipe, login, signal } = session;
     const backend = typeof source === 'function' ? await source(login) : source;

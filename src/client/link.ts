@@ -11,6 +11,7 @@ import { SshError, toSshError } from '../errors.ts';
 import { abortedBy, onAbort } from '../io/abort.ts';
 import { type ChannelOptions, ChannelPipe } from '../io/channel_pipe.ts';
 import type { Clock } from '../io/clock.ts';
+import { discard } from '../io/discard.ts';
 import { type ConnectionEvent, Driver, type DriverOwner, type OwnerQuestion } from '../io/driver.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { fingerprint, keyTypeOf } from '../keys/public_key.ts';
@@ -76,7 +77,7 @@ export class Link implements DriverOwner {
       const hostKeys = preferTypes(algorithms.hostKeys, preferred ?? []);
       link = new Link(parts, { ...algorithms, hostKeys });
     } catch (error) {
-      throw discard(pipe, error);
+      throw discardFor(pipe, error);
     }
     await link.#start(signal);
     return link;
@@ -242,11 +243,10 @@ export class Link implements DriverOwner {
   }
 }
 
-/** Closes a pipe that nothing was done with; returns the error as one of ours. */
-export function discard(pipe: BytePipe, error: unknown): SshError {
+/** Closes a pipe that nothing was done with, because of an error; returns that as one of ours. */
+export function discardFor(pipe: BytePipe, error: unknown): SshError {
   const cause = toSshError(error, 'bad-argument');
-  pipe.open({ data: () => {}, end: () => {}, drain: () => {}, closed: () => {} });
-  pipe.close(cause);
+  discard(pipe, cause);
   return cause;
 }
 

@@ -45,6 +45,16 @@ export function pipeFromStreams(streams: ByteStreams): BytePipe {
   return new StreamPipe(streams);
 }
 
+/** A pipe, or streams as one; throws `bad-argument`, with `whose` as the subject and verb, for what is neither. */
+export function asPipe(given: BytePipe | ByteStreams, whose: string): BytePipe {
+  if (typeof given === 'object' && given !== null) {
+    if ('readable' in given && 'writable' in given) return pipeFromStreams(given);
+    const { open, write, end, consumed, close } = given as Partial<BytePipe>;
+    if ([open, write, end, consumed, close].every((member) => typeof member === 'function')) return given as BytePipe;
+  }
+  throw new SshError('bad-argument', `${whose} a BytePipe or { readable, writable }, not ${typeof given}`);
+}
+
 class StreamPipe implements BytePipe {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;

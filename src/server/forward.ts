@@ -8,11 +8,11 @@ import { decodeFields, encodeFields } from '../bytes/schema.ts';
 import { printable } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { ChannelPipe } from '../io/channel_pipe.ts';
+import { discard } from '../io/discard.ts';
 import type { Driver } from '../io/driver.ts';
 import type { Accepted, Listener } from '../io/listen.ts';
-import type { BytePipe } from '../io/pipe.ts';
 import { splice } from '../io/splice.ts';
-import { type ByteStreams, pipeFromStreams } from '../io/streams.ts';
+import { asPipe } from '../io/streams.ts';
 import { type ForwardOptions, permitsListen, permitsOpen } from '../keys/forward_permit.ts';
 import { OpenFailureReason } from '../wire/numbers.ts';
 import { channelOpen, forwardedPort, globalRequest } from '../wire/requests.ts';
@@ -75,7 +75,7 @@ export class Forwarding {
         refuse(OpenFailureReason.administrativelyProhibited, 'not permitted');
         return;
       }
-      const pipe = asPipe(given);
+      const pipe = asPipe(given, 'forward.connect gives');
       if (this.#abort.signal.aborted) {
         discard(pipe);
         return;
@@ -208,18 +208,4 @@ function targetOf(body: Uint8Array): ForwardTarget | undefined {
 
 function keyOf(host: string, port: number): string {
   return `${host}:${port}`;
-}
-
-/** What a policy gave, as a pipe; throws `bad-argument` for what is none. */
-function asPipe(given: BytePipe | ByteStreams): BytePipe {
-  if (typeof given === 'object' && 'readable' in given && 'writable' in given) return pipeFromStreams(given);
-  const { open, write, end, consumed, close } = given as Partial<BytePipe>;
-  if ([open, write, end, consumed, close].every((member) => typeof member === 'function')) return given as BytePipe;
-  throw new SshError('bad-argument', 'forward.connect gives a BytePipe, { readable, writable }, or nothing');
-}
-
-/** Closes a pipe that nothing was done with. */
-function discard(pipe: BytePipe): void {
-  pipe.open({ data: () => {}, end: () => {}, drain: () => {}, closed: () => {} });
-  pipe.close();
 }

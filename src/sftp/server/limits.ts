@@ -1,5 +1,6 @@
 /** Every limit of an SFTP server session on what a client can make it allocate, queue or wait for, in one table. */
 
+import { requireInteger, withoutUndefined } from '../../core/options.ts';
 import { MAX_PACKET } from '../proto/framer.ts';
 
 /** Limits that a server may set; sizes in bytes. */
@@ -25,7 +26,7 @@ export const defaultServerLimits: SftpServerLimits = {
 };
 
 /** What every server has to take (draft §3). */
-export const SMALLEST_PACKET = 34000;
+const SMALLEST_PACKET = 34000;
 
 /** What of a packet's length may be content, so that the rest has room: as OpenSSH counts it. */
 export const PACKET_OVERHEAD = 1024;
@@ -35,6 +36,17 @@ export const TOLD_PACKET: number = 256 * 1024;
 
 /** Most that one call asks of an open file: eight of the READs that most clients send. */
 export const READ_BATCH: number = 256 * 1024;
+
+/** The limits with the defaults; throws `bad-argument` for what is none. */
+export function serverLimits(given: Partial<SftpServerLimits> = {}): SftpServerLimits {
+  const limits = { ...defaultServerLimits, ...withoutUndefined(given) };
+  for (const name of Object.keys(defaultServerLimits) as (keyof SftpServerLimits)[]) {
+    const least = name === 'packetLength' ? SMALLEST_PACKET : 1;
+    const most = name === 'readLength' ? READ_BATCH : Number.MAX_SAFE_INTEGER;
+    requireInteger(`limits.${name}`, limits[name], least, most);
+  }
+  return limits;
+}
 
 /** Most bytes and pieces that one call gives to an open file; systems take 1024 pieces at once. */
 export const WRITE_BATCH: number = 1024 * 1024;

@@ -19,13 +19,11 @@ import { Handles, type OpenLane } from './handles.ts';
 import { type LaneHost, Lanes, type Task } from './lanes.ts';
 import {
   CLOSE_GRACE,
-  defaultServerLimits,
   FLUSH_AT,
   OUTPUT_SLACK,
   PACKET_OVERHEAD,
-  READ_BATCH,
   type SftpServerLimits,
-  SMALLEST_PACKET,
+  serverLimits,
   TOLD_PACKET,
 } from './limits.ts';
 import { operate } from './operations.ts';
@@ -68,31 +66,11 @@ export function serveSftp(pipe: BytePipe, options: SftpServerOptions): Promise<v
       if (typeof options?.backend !== 'object' || options.backend === null) {
         throw new SshError('bad-argument', 'An SFTP server needs a backend');
       }
-      new Session(pipe, options, checkedLimits(options.limits), resolve, reject).start();
+      new Session(pipe, options, serverLimits(options.limits), resolve, reject).start();
     } catch (error) {
       reject(toSshError(error, 'bad-argument'));
     }
   });
-}
-
-function checkedLimits(given: Partial<SftpServerLimits> = {}): SftpServerLimits {
-  const limits = { ...defaultServerLimits, ...given };
-  const smallest: SftpServerLimits = {
-    openHandles: 1,
-    pendingRequests: 1,
-    pendingBytes: 1,
-    packetLength: SMALLEST_PACKET,
-    readLength: 1,
-  };
-  for (const name of Object.keys(smallest) as (keyof SftpServerLimits)[]) {
-    const most = name === 'readLength' ? READ_BATCH : Number.MAX_SAFE_INTEGER;
-    if (Number.isSafeInteger(limits[name]) && limits[name] >= smallest[name] && limits[name] <= most) continue;
-    throw new SshError(
-      'bad-argument',
-      `limits.${name} is a whole number from ${smallest[name]} on, not ${limits[name]}`,
-    );
-  }
-  return limits;
 }
 
 class Session implements PipeSink, LaneHost {
