@@ -230,6 +230,12 @@ export class RawClient {
     this.client.expect(52);
   }
 
+  /** This side sends no more. */
+  end(): void {
+    this.flush();
+    this.#pipe.end();
+  }
+
   /** The line breaks. */
   reset(): void {
     this.flush();
