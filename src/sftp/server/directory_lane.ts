@@ -5,7 +5,6 @@
 
 import { join } from '../../bytes/bytes.ts';
 import { encodeName } from '../../bytes/name.ts';
-import type { Attributes } from '../proto/attrs.ts';
 import { encodeNames } from '../proto/names.ts';
 import { namesReply, statusReply } from '../proto/replies.ts';
 import { Status } from '../proto/status.ts';
@@ -19,8 +18,8 @@ type Entries = AsyncIterable<BackendEntry> | Iterable<BackendEntry>;
 
 /** What a listing asks of its server. */
 export interface DirectoryContext {
-  /** Attributes of what a path leads to; none where they are not to be had. */
-  attributes(path: string): Promise<Attributes>;
+  /** What an entry tells of what a path leads to; no attributes where they are not to be had. */
+  about(path: string): Promise<Omit<BackendEntry, 'name'>>;
   /** Seconds since 1970. */
   now(): number;
 }
@@ -59,7 +58,7 @@ export class DirectoryLane extends Lane {
     if (!this.#started) {
       this.#started = true;
       for (const [name, path] of [['.', this.path] as const, ['..', parentOf(this.path)] as const]) {
-        names.push(this.#encode({ name, attrs: await this.#context.attributes(path) }));
+        names.push(this.#encode({ name, ...(await this.#context.about(path)) }));
       }
     }
     let bytes = 0;

@@ -9,7 +9,7 @@ import { OpenFlag } from '../proto/packets.ts';
 import { attrsReply, handleReply, pathReply } from '../proto/replies.ts';
 import type { RequestBody } from '../proto/responder.ts';
 import { Status } from '../proto/status.ts';
-import type { OpenRequest, SftpBackend } from './backend.ts';
+import type { BackendEntry, OpenRequest, SftpBackend } from './backend.ts';
 import { DirectoryLane } from './directory_lane.ts';
 import { refuse, unsupported } from './errors.ts';
 import { FileLane } from './file_lane.ts';
@@ -125,16 +125,28 @@ async function openDirectory(context: RequestContext, id: number, path: string):
   const { backend, handles, lanes, now } = context;
   if (backend.list === undefined) throw unsupported('listing directories');
   if (!handles.room) throw tooManyOpen();
-  const attributes = async (of: string): Promise<Attributes> => {
+  const about = async (of: string): Promise<Omit<BackendEntry, 'name'>> => {
+    let attrs: Attributes = {};
     try {
-      return await stat(context, of);
+      attrs = await stat(context, of);
+      return { attrs, ...(await ownersOf(backend, attrs)) };
     } catch {
-      return {}; // it is one line of the listing
+      return { attrs }; // it is one line of the listing
     }
   };
-  const lane = new DirectoryLane(lanes, { attributes, now }, path, await backend.list(path));
+  const lane = new DirectoryLane(lanes, { about, now }, path, await backend.list(path));
   await lane.begin();
   return opened(context, id, lane);
+}
+
+/** Names of the owners, where the backend knows them. */
+async function ownersOf(
+  backend: SftpBackend,
+  { uid, gid }: Attributes,
+): Promise<Pick<BackendEntry, 'owner' | 'group'>> {
+  if (uid === undefined || gid === undefined || backend.ownerNames === undefined) return {};
+  const { users, groups } = await backend.ownerNames([uid], [gid]);
+  return { ...(users[0] ? { owner: users[0] } : {}), ...(groups[0] ? { group: groups[0] } : {}) };
 }
 
 /** Gives what was opened its handle, unless the session has ended meanwhile. */

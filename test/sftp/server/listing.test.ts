@@ -42,8 +42,8 @@ describe('serveSftp: READDIR', () => {
     assert.deepEqual(
       batches[0]?.map(({ longname }) => decodeLenient(longname)),
       [
-        'drwxr-xr-x   1 0        0            4096 Nov 30 12:00 .',
-        'drwxr-xr-x   1 0        0            4096 Nov 30 12:00 ..',
+        'drwxr-xr-x   1 root     root         4096 Nov 30 12:00 .',
+        'drwxr-xr-x   1 root     root         4096 Nov 30 12:00 ..',
         '-rw-r--r--   1 root     root            2 Nov 30 12:00 b',
         '-rw-r--r--   1 root     root            1 Nov 30 12:00 a',
         'drwxr-xr-x   2 root     root         4096 Nov 30 12:00 sub',
@@ -166,6 +166,21 @@ describe('serveSftp: READDIR', () => {
     assert.ok(errors[0] instanceof SshError);
     await raw.request(ask.handle('close', 4, handle));
     assert.equal(left, 1);
+    await raw.end();
+  });
+
+  it('shows . and .. with numbers where names cannot be found', async () => {
+    const ownerNames = (): never => {
+      throw new Error('the directory of users is down');
+    };
+    const attrs = { permissions: 0o40755, uid: 7, gid: 8, size: 0, mtime: 0, atime: 0 };
+    const raw = await RawSftp.connect({ list: () => [], stat: () => attrs, ownerNames });
+    const [first] = (await readAll(raw)).flat();
+    assert.deepEqual(first?.attrs, attrs);
+    assert.equal(
+      decodeLenient(first?.longname ?? utf8('')),
+      'drwxr-xr-x   1 7        8               0 Jan  1  1970 .',
+    );
     await raw.end();
   });
 
