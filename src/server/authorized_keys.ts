@@ -1,5 +1,6 @@
 /** Logging in with the keys of `authorized_keys` files (sshd(8)). Must not know where files are. */
 
+import { badArgument, requireInteger } from '../core/options.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import {
   type AuthorizedKey,
@@ -17,17 +18,30 @@ export type AuthorizedKeysSource =
 /** How the files are read. */
 export interface AuthorizedKeysLoginOptions {
   /** Called with lines that let nobody in because they cannot be read. */
-  readonly onRefused?: (username: string, lines: readonly RefusedLine[]) => void;
-  /** Minutes that an `expiry-time` without `Z` is ahead of UTC. Default: 0. */
-  readonly utcOffset?: number;
+  readonly onRefused?: ((username: string, lines: readonly RefusedLine[]) => void) | undefined;
+  /** Minutes that the time zone of an `expiry-time` without `Z` is ahead of UTC. Default: 0. */
+  readonly utcOffset?: number | undefined;
 }
 
-/** `auth.publickey` for files in the form of OpenSSH, by user name; what a line restricts becomes the login's permissions. */
+/** Minutes of a day: no time zone is further from UTC. */
+const LARGEST_OFFSET = 1440;
+
+/**
+ * `auth.publickey` for files in the form of OpenSSH, by user name; what a line restricts becomes the login's permissions, and
+ * the line, an `AuthorizedKey`, its identity. A file is read again for each attempt. Throws `bad-argument`.
+ */
 export function authorizedKeys(
   source: AuthorizedKeysSource,
   options: AuthorizedKeysLoginOptions = {},
 ): NonNullable<LoginHandlers['publickey']> {
   const { onRefused, utcOffset = 0 } = options;
+  const isTable = typeof source === 'object' && source !== null && !(source instanceof Uint8Array);
+  if (typeof source !== 'function' && !isTable) {
+    throw badArgument(
+      'authorizedKeys takes the contents of files by user name, { ada: text }, or a function of the name',
+    );
+  }
+  requireInteger('utcOffset', utcOffset, -LARGEST_OFFSET, LARGEST_OFFSET);
   const contentFor = async (username: string): Promise<string | Uint8Array | undefined> =>
     typeof source === 'function'
       ? await source(username)

@@ -149,6 +149,13 @@ export class LoginDesk {
       return { verdict: 'refuse' };
     }
     if (result !== true && 'partial' in result) {
+      const offered = methodsOf(this.#parts.handlers);
+      const missing = result.partial.find((method) => !offered.includes(method));
+      if (missing !== undefined) {
+        const name = printable(missing, 64);
+        this.#misused(`partial names "${name}", for which auth has no function; it has some for ${offered.join(', ')}`);
+        return { verdict: 'refuse' };
+      }
       this.#steps.push(step);
       return { verdict: 'partial', methods: result.partial };
     }
@@ -226,8 +233,9 @@ function ask(conversation: Conversation, round: QuestionRound): Promise<readonly
       return;
     }
     const { title = '', instruction = '', prompts } = round;
-    if (prompts.some(({ text }) => text === '')) {
-      reject(new SshError('bad-argument', `A prompt must not be empty (RFC 4256 §3.3), after "${printable(title)}"`));
+    if (!prompts.every(({ text }) => typeof text === 'string' && text !== '')) {
+      const message = `Each prompt needs a text that is not empty (RFC 4256 §3.3), after "${printable(title)}"`;
+      reject(new SshError('bad-argument', message));
       return;
     }
     conversation.answers = { resolve, reject };

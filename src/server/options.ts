@@ -1,5 +1,6 @@
 /** What a server can be told, with the defaults, and the checks of what a caller passes. */
 
+import { printable } from '../bytes/text.ts';
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { badArgument, requireNumbers, type SideOptions, sideSettings, withoutUndefined } from '../core/options.ts';
 import { signable } from '../core/side.ts';
@@ -17,7 +18,7 @@ import type { SessionHandlers } from './session.ts';
 export interface ServerTimeouts {
   /** From the start to the client's identification. Default: 30 s. */
   readonly identification: number;
-  /** For a key exchange. Default: 60 s. */
+  /** For a key exchange; the first counts towards `login` instead. Default: 60 s. */
   readonly keyExchange: number;
   /** From the start to the end of the login. Default: 120 s. */
   readonly login: number;
@@ -78,24 +79,27 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   if (typeof auth !== 'object' || auth === null) {
     throw badArgument('auth is required: functions such as { password, publickey }, see LoginHandlers');
   }
-  if (typeof banner !== 'string') throw badArgument('banner must be a text');
+  if (typeof banner !== 'string') throw badArgument(`banner must be a text, not ${typeof banner}`);
   requireFunctions('auth', auth, ['none', 'password', 'publickey', 'keyboardInteractive']);
   requireFunctions('session', session, ['exec', 'shell']);
   requireFunctions('session.subsystems', session.subsystems ?? {}, Object.keys(session.subsystems ?? {}));
   requireFunctions('forward', forward, ['connect', 'listen']);
   requireFunctions('options', options, ['onConnection', 'onLogin', 'onError']);
+  requireFunctions('options', options, ['onConnection', 'onLogin', 'onError']);
   const methods = methodsOf(auth);
   if (methods.length === 0 && auth.none === undefined) {
     throw badArgument('auth has no function, so nobody could log in: give publickey, password or keyboardInteractive');
   }
-  if (!Array.isArray(hostKeys) || hostKeys.length === 0) throw badArgument('hostKeys needs at least one key');
+  if (!Array.isArray(hostKeys) || hostKeys.length === 0) {
+    throw badArgument(
+      'hostKeys needs at least one key, in a list: the content of a key file, or generateKey() for a test',
+    );
+  }
   const timeouts = options.timeouts ?? {};
   requireNumbers('timeouts', timeouts, 1);
   const capacity = { ...DEFAULT_CAPACITY, ...withoutUndefined(options.capacity) };
   requireNumbers('capacity', capacity, 1);
-  const signatures = options.signatures ?? [...signatureAlgorithms.keys()];
-  const unknown = signatures.find((name) => !signatureAlgorithms.has(name));
-  if (unknown !== undefined) throw badArgument(`signatures names "${unknown}", which puressh does not know`);
+  const signatures = signaturesOf(options.signatures);
   const times = withoutUndefined({
     identificationTime: timeouts.identification,
     keyExchangeTime: timeouts.keyExchange,
@@ -109,6 +113,20 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   const { onConnection = () => {}, onLogin = () => {}, onError = () => {} } = options;
   const handlers = { auth, methods, session, forward };
   return { ...settings, ...handlers, hostKeys: signers, banner, signatures, capacity, onConnection, onLogin, onError };
+}
+
+function signaturesOf(given: ServerOptions['signatures']): readonly string[] {
+  const known = [...signatureAlgorithms.keys()];
+  if (given === undefined) return known;
+  if (!Array.isArray(given) || given.length === 0) {
+    throw badArgument(
+      'signatures must be a list with at least one algorithm; leave it out for all that puressh verifies',
+    );
+  }
+  const unknown: unknown = given.find((name) => !signatureAlgorithms.has(name));
+  if (unknown === undefined) return given;
+  const name = printable(String(unknown), 64);
+  throw badArgument(`signatures names "${name}", which puressh does not know; it knows ${known.join(', ')}`);
 }
 
 /** The named members, where they are there, must be functions; others are the caller's own. */
@@ -125,6 +143,6 @@ function requireFunctions(group: string, value: object, names: readonly string[]
 async function signerFor(key: ServerOptions['hostKeys'][number], crypto: CryptoProvider): Promise<Signer> {
   if (key instanceof PrivateKey) return signerOf(crypto, key);
   if (typeof key === 'string' || key instanceof Uint8Array) return signerOf(crypto, parsePrivateKey(key, crypto));
-  if (typeof key?.sign === 'function') return key;
+  if (typeof key?.sign === 'function' && Array.isArray(key.algorithms)) return key;
   throw badArgument(`A host key is the content of a key file, a key, or a signer, not ${typeof key}`);
 }

@@ -317,6 +317,17 @@ describe('a function of a login', () => {
       assert.equal(failure, 'bad-argument: changePassword is for the method password only');
     assert.deepEqual(rest, []);
   });
+
+  it('may want no method in the next step that nobody can take', async () => {
+    await using serving = await serve({ publickey: () => ({ partial: ['publickey', 'password'] }) });
+    await rejectsWith(serving.connect({ auth: [key(first)] }), 'auth-failed');
+    const [failure, ...rest] = serving.takeFailures();
+    assert.equal(
+      failure,
+      'bad-argument: partial names "password", for which auth has no function; it has some for publickey',
+    );
+    assert.deepEqual(rest, []);
+  });
 });
 
 describe('ask', () => {

@@ -1,0 +1,80 @@
+/** What a program without types may pass to a server and its helpers: each mistake is `bad-argument`, at once. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { authorizedKeys } from '../../src/server/authorized_keys.ts';
+import { type ServerOptions, serverSettings } from '../../src/server/options.ts';
+import { passwordsIn } from '../../src/server/passwords.ts';
+import { memoCrypto } from '../support/memo_crypto.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ed25519Signer } from '../support/scripted_peer.ts';
+
+const hostKey = ed25519Signer(memoCrypto, 7);
+const basics: ServerOptions = { hostKeys: [hostKey], auth: { password: () => true } };
+
+describe('serverSettings', () => {
+  const mistakes: readonly [options: object, message: RegExp][] = [
+    [{ capacity: { connections: Number.NaN } }, /^capacity\.connections .*not NaN/],
+    [{ capacity: { unauthenticated: -1 } }, /^capacity\.unauthenticated .*not -1/],
+    [{ timeouts: { identification: 0 } }, /^timeouts\.identification .*not 0/],
+    [{ timeouts: { keyExchange: '60' } }, /^timeouts\.keyExchange .*not 60/],
+    [{ timeouts: { channelClose: Number.NEGATIVE_INFINITY } }, /^timeouts\.channelClose .*not -Infinity/],
+    [{ limits: { authFailures: Number.NaN } }, /^limits\.authFailures .*not NaN/],
+    [{ keepalive: { interval: 0 } }, /^keepalive\.interval .*not 0/],
+    [{ signatures: [] }, /^signatures must be a list with at least one/],
+    [{ signatures: 'ssh-ed25519' }, /^signatures must be a list/],
+    [{ signatures: ['ssh-\u001bdss'] }, /^signatures names "ssh-[ -~]*dss".*it knows ssh-ed25519/],
+    [{ onConnection: true }, /onConnection must be a function, not boolean/],
+    [{ onLogin: 'log' }, /onLogin must be a function, not string/],
+    [{ onError: {} }, /onError must be a function, not object/],
+    [{ banner: null }, /^banner must be a text, not object/],
+    [{ hostKeys: [{ sign: () => new Uint8Array(0) }] }, /^A host key is/],
+  ];
+  for (const [options, message] of mistakes) {
+    it(`refuses ${Object.keys(options)[0]} where it matches ${message.source}`, async () => {
+      const error = await rejectsWith(serverSettings({ ...basics, ...options }, memoCrypto), 'bad-argument');
+      assert.match(error.message, message);
+    });
+  }
+
+  it('takes infinity for no end', async () => {
+    const never = Number.POSITIVE_INFINITY;
+    const options = { ...basics, timeouts: { login: never }, capacity: { connections: never } };
+    const settings = await serverSettings(options, memoCrypto);
+    assert.deepEqual([settings.limits.loginTime, settings.capacity.connections], [never, never]);
+  });
+
+  it('takes two host keys of one type', async () => {
+    const two = [hostKey, ed25519Signer(memoCrypto, 8)];
+    assert.deepEqual((await serverSettings({ ...basics, hostKeys: two }, memoCrypto)).hostKeys, two);
+  });
+});
+
+describe('authorizedKeys', () => {
+  it('wants contents by user name', () => {
+    for (const source of [undefined, null, 'ssh-ed25519 AAAA', new Uint8Array(8), 7]) {
+      assert.throws(() => authorizedKeys(source as never), { code: 'bad-argument', message: /by user name/ });
+    }
+  });
+
+  it('wants an offset of a time zone', () => {
+    for (const utcOffset of [Number.NaN, 0.5, 1441]) {
+      assert.throws(() => authorizedKeys({}, { utcOffset }), { code: 'bad-argument', message: /^utcOffset/ });
+    }
+  });
+});
+
+describe('passwordsIn', () => {
+  it('wants texts by user name', () => {
+    for (const users of [undefined, null, 'ada:secret']) {
+      assert.throws(() => passwordsIn(memoCrypto, users as never), { code: 'bad-argument', message: /by user name/ });
+    }
+    for (const password of [undefined, null, 7]) {
+      const users = { 'a\u001b': password } as never;
+      assert.throws(() => passwordsIn(memoCrypto, users), {
+        code: 'bad-argument',
+        message: /^The password of "a[ -~]*"/,
+      });
+    }
+  });
+});
