@@ -6,8 +6,9 @@
  * itself, no `/` at the end. Names are bytes on the wire; here a byte that is not part of valid UTF-8 is a lone surrogate
  * U+DC80 to U+DCFF, so that every name survives the way there and back (`bytes/name.ts`).
  *
- * A function fails by throwing: an `SshError` with a `status` is answered as it is, an error whose `code` is one of POSIX
- * (`ENOENT`, `EACCES`, …) with the status that fits; anything else is FAILURE, without its text.
+ * A function fails by throwing a `PosixError`, or what `node:fs` throws: an error whose `code` is one of POSIX (`ENOENT`, …) is
+ * answered with the status that fits, and a text of ours. An `SshError` with a `status` is answered with that and with its own
+ * text. Anything else is FAILURE, without its text, and is told to `onError`.
  */
 
 import type { Attributes } from '../proto/attrs.ts';
@@ -107,7 +108,7 @@ export interface SftpBackend {
   stat?(path: string): MaybePromise<Attributes>;
   /** Attributes of the path itself. Left out: `stat`. */
   lstat?(path: string): MaybePromise<Attributes>;
-  /** Changes exactly what is given: size, permissions, times, owner, in this order. */
+  /** Changes exactly what is given: size, owner, permissions, times, in this order (a change of owner takes setuid away). */
   setstat?(path: string, attrs: Attributes): MaybePromise<void>;
   /** The same for the path itself (`lsetstat@openssh.com`). */
   lsetstat?(path: string, attrs: Attributes): MaybePromise<void>;

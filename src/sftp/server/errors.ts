@@ -6,6 +6,7 @@
 import { printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
 import { Status, statusMeaning } from '../proto/status.ts';
+import { type PosixCode, posixCode } from './posix_error.ts';
 
 /** The code and text of a STATUS. */
 export interface Refusal {
@@ -20,7 +21,7 @@ const LONGEST_MESSAGE = 512;
 
 const { failure, noSuchFile, permissionDenied, badMessage, opUnsupported } = Status;
 
-const posix: Readonly<Record<string, readonly [status: number, message: string]>> = {
+const posix: Readonly<Record<PosixCode, readonly [status: number, message: string]>> = {
   ENOENT: [noSuchFile, statusMeaning(noSuchFile)],
   ENOTDIR: [noSuchFile, 'a part of the path is not a directory'],
   ELOOP: [noSuchFile, 'too many symbolic links'],
@@ -57,7 +58,7 @@ export function refusalOf(error: unknown): Refusal {
   if (error instanceof SshError && error.status !== undefined) {
     return { status: sendable(error.status), message: printable(error.message, LONGEST_MESSAGE), unexpected: false };
   }
-  const known = posix[codeOf(error)] ?? posix[codeOf((error as Error | undefined)?.cause)];
+  const known = answerTo(error) ?? answerTo((error as Error | null | undefined)?.cause);
   if (known !== undefined) return { status: known[0], message: known[1], unexpected: false };
   return { status: failure, message: statusMeaning(failure), unexpected: true };
 }
@@ -68,9 +69,9 @@ function sendable(status: number): number {
   return [Status.eof, noSuchFile, permissionDenied, failure, badMessage, opUnsupported].some(is) ? status : failure;
 }
 
-function codeOf(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' && Object.hasOwn(posix, code) ? code : '';
+function answerTo(error: unknown): readonly [status: number, message: string] | undefined {
+  const code = posixCode(error);
+  return Object.hasOwn(posix, code) ? posix[code as PosixCode] : undefined;
 }
 
 /** The error that is answered with `status`. */

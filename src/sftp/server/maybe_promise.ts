@@ -1,7 +1,8 @@
 /** Values that are there at once or come later: a backend in memory costs no promise, one on a disk needs them. */
 
-/** A value, or a promise of it. */
-export type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from '../../crypto/provider.ts';
+
+export type { MaybePromise } from '../../crypto/provider.ts';
 
 /** What `next` makes of the value; at once where the value is there. */
 export function chain<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {

@@ -111,17 +111,17 @@ export function attributesOf(node: TreeNode): Attributes {
 
 /** Changes what is given; `now` in seconds. */
 export function change(node: TreeNode, attrs: Attributes, now: number): void {
-  const { size, permissions, atime, mtime, uid, gid } = attrs;
+  const { size, uid, gid, permissions, atime, mtime } = attrs;
   if (size !== undefined) {
     if (node.kind !== 'file') throw new PosixError(node.kind === 'directory' ? 'EISDIR' : 'EINVAL', 'size');
     node.content.resize(size);
     node.mtime = now;
   }
+  if (uid !== undefined) node.uid = uid;
+  if (gid !== undefined) node.gid = gid;
   if (permissions !== undefined) node.permissions = permissions & 0o7777;
   if (atime !== undefined) node.atime = atime;
   if (mtime !== undefined) node.mtime = mtime;
-  if (uid !== undefined) node.uid = uid;
-  if (gid !== undefined) node.gid = gid;
 }
 
 function sizeOf(node: TreeNode): number {

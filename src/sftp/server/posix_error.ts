@@ -1,25 +1,41 @@
 /** Errors of files with their names in POSIX, as a backend throws them and the runtimes do. */
 
-/** The codes that files give here; every other one that a runtime knows may come from it. */
+/** The codes that have an answer of their own; any other is FAILURE. */
 export type PosixCode =
   | 'EACCES'
   | 'EAGAIN'
   | 'EBADF'
   | 'EBUSY'
+  | 'EDQUOT'
   | 'EEXIST'
+  | 'EFBIG'
   | 'EINVAL'
+  | 'EIO'
   | 'EISDIR'
   | 'ELOOP'
+  | 'EMFILE'
+  | 'EMLINK'
   | 'ENAMETOOLONG'
+  | 'ENFILE'
   | 'ENOENT'
   | 'ENOSPC'
+  | 'ENOSYS'
   | 'ENOTDIR'
   | 'ENOTEMPTY'
   | 'ENOTSUP'
+  | 'ENXIO'
+  | 'EOPNOTSUPP'
   | 'EPERM'
-  | 'EROFS';
+  | 'EPIPE'
+  | 'EROFS'
+  | 'ESPIPE'
+  | 'ETXTBSY'
+  | 'EXDEV';
 
-/** An error whose `code` is one of POSIX. Its message is for the server's own eyes: clients are sent a status. */
+/**
+ * What a backend throws where a request fails: `new PosixError('ENOENT', path)`. The code becomes the status that clients are
+ * sent; the message is for the server's own eyes.
+ */
 export class PosixError extends Error {
   override readonly name = 'PosixError';
   readonly code: PosixCode;
@@ -32,6 +48,6 @@ export class PosixError extends Error {
 
 /** The POSIX code of what was thrown, or an empty string. */
 export function posixCode(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : '';
 }
