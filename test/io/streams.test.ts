@@ -72,6 +72,28 @@ describe('ByteSource', () => {
     assert.equal(state.given, 3);
   });
 
+  it('stops at once, without an error, and gives back what waits and what still comes', async () => {
+    const { source: from, state, reader } = source();
+    const first = reader.read();
+    await settled();
+    from.push(bytes(1));
+    await first;
+    from.push(bytes(2, 3));
+    from.stop();
+    assert.equal(state.given, 3);
+    assert.equal((await reader.read()).done, true);
+    from.push(bytes(4));
+    from.stop();
+    from.end();
+    from.fail(new SshError('channel-closed', 'gone'));
+    assert.equal(state.given, 4);
+    await reader.closed;
+    const waiting = source();
+    const read = waiting.reader.read();
+    waiting.source.stop();
+    assert.equal((await read).done, true);
+  });
+
   it('drops what comes after a cancel', async () => {
     const { source: from, state, reader } = source();
     from.push(bytes(1, 2));
