@@ -26,7 +26,10 @@ export function createServer(options: ServerOptions): Promise<SshServer> {
   return createServerIn({ crypto: { auto: pureProvider, pure: pureProvider } }, options);
 }
 
-/** Fixed passwords by user name, as `auth.password` of a server; for small servers and tests. */
+/**
+ * Fixed passwords by user name, as `auth.password` of a server; for small servers and tests. Throws `bad-argument` for a
+ * password that is no text.
+ */
 export function passwords(users: Readonly<Record<string, string>>): NonNullable<LoginHandlers['password']> {
   return passwordsIn(pureProvider, users);
 }
@@ -55,11 +58,11 @@ export type { ConnectOptions, Timeouts } from './client/options.ts';
 export type { ByteInput, RunOptions, RunResult } from './client/run.ts';
 export type { Session, SessionOptions } from './client/session.ts';
 export type { ExitStatus } from './client/session_channel.ts';
-export type { ClientOptions } from './connect.ts';
+export type { ClientOptions, CryptoChoice } from './connect.ts';
 export { type AlgorithmLists, defaultAlgorithms } from './core/algorithms/lists.ts';
 export type { DirectionAlgorithms, Negotiated, Prompt } from './core/events.ts';
 export type { KeepaliveConfig } from './core/keepalive.ts';
-export type { SizeLimits } from './core/options.ts';
+export type { SideOptions, SizeLimits } from './core/options.ts';
 export { type Quirks, quirkTable } from './core/quirks.ts';
 export type { RekeyLimits } from './core/rekey.ts';
 /** The parts of a `CryptoProvider`, for whoever makes one. */
@@ -68,10 +71,14 @@ export type { CryptoProvider, MaybePromise, RandomSource } from './crypto/provid
 export { pureProvider } from './crypto/pure/index.ts';
 export { type Fault, SshError, type SshErrorCode, type SshErrorInfo } from './errors.ts';
 export type { Clock } from './io/clock.ts';
+export type { Accepted, ListenAddress, Listener } from './io/listen.ts';
 export type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from './io/local_files.ts';
 export { type MemoryPipeOptions, memoryPipes } from './io/memory_pipe.ts';
 export type { BytePipe, PipeSink } from './io/pipe.ts';
 export { type ByteStreams, pipeFromStreams, streamsFromPipe } from './io/streams.ts';
+export type { AuthorizedKey, RefusedLine } from './keys/authorized_keys.ts';
+export type { ForwardPermit } from './keys/forward_permit.ts';
+export type { KeyOptions } from './keys/key_options.ts';
 export type { PrivateKey, PrivateKeySecret } from './keys/key_pair.ts';
 export { type PrivateKeyOptions, parsePrivateKey, signerOf } from './keys/private_key.ts';
 export {
@@ -131,7 +138,11 @@ export type {
   OwnerNames,
   SftpBackend,
 } from './sftp/server/backend.ts';
-export { type MemoryFiles, type MemoryFilesOptions, memoryFiles } from './sftp/server/memory_fs.ts';
+export type { DirectoryOptions } from './sftp/server/directory.ts';
+export type { SftpServerLimits } from './sftp/server/limits.ts';
+export type { MemoryFile } from './sftp/server/memory_file.ts';
+export { type MemoryFiles, type MemoryFilesOptions, type MemoryOwner, memoryFiles } from './sftp/server/memory_fs.ts';
+export { type PosixCode, PosixError } from './sftp/server/posix_error.ts';
 export { type SftpServerOptions, serveSftp } from './sftp/server/server.ts';
 export { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 export type { SftpOptions, SshClient } from './ssh_client.ts';

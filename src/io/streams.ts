@@ -3,7 +3,7 @@
  * code that wants streams. Must not know SSH.
  */
 
-import { join } from '../bytes/bytes.ts';
+import { type Bytes, join } from '../bytes/bytes.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { ByteSink } from './byte_sink.ts';
 import { ByteSource } from './byte_source.ts';
@@ -24,7 +24,7 @@ const WRITE_BOUND = 1024 * 1024;
  * A pipe as streams. Reading gives credit as chunks are taken; a write resolves once the pipe has room. Cancelling the
  * readable side drops what still comes; aborting the writable side closes the pipe.
  */
-export function streamsFromPipe(pipe: BytePipe): ByteStreams {
+export function streamsFromPipe(pipe: BytePipe): ByteStreams & { readonly readable: ReadableStream<Bytes> } {
   const source = new ByteSource((count) => pipe.consumed(count));
   const sink = new ByteSink(pipe);
   pipe.open({

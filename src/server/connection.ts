@@ -8,10 +8,9 @@ import { Connection } from '../core/connection.ts';
 import type { Negotiated } from '../core/events.ts';
 import type { SideSettings } from '../core/options.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
-import { type SshError, toSshError } from '../errors.ts';
-import { ChannelPipe } from '../io/channel_pipe.ts';
+import { SshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
-import { type ConnectionEvent, Driver, type DriverOwner, type OwnerQuestion } from '../io/driver.ts';
+import { type ConnectionEvent, Driver, type OwnerQuestion } from '../io/driver.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import type { Signer } from '../keys/signature.ts';
 import { OpenFailureReason } from '../wire/numbers.ts';
@@ -47,7 +46,8 @@ export interface ServerConnectionParts {
   readonly loggedIn: (login: Login, connection: ServerConnection) => void;
 }
 
-export class ServerConnection implements DriverOwner {
+/** One client, from its connection to its end. */
+export class ServerConnection {
   /** Resolves with why the connection ended; `undefined` when this side closed it. Never rejects. */
   readonly closed: Promise<SshError | undefined>;
   readonly #parts: ServerConnectionParts;
@@ -81,10 +81,14 @@ export class ServerConnection implements DriverOwner {
       random: crypto.random,
       algorithms: chooseAlgorithms(crypto, settings.algorithms),
     });
-    this.#driver = new Driver(connection, pipe, clock, this);
+    this.#driver = new Driver(connection, pipe, clock, {
+      event: (event) => this.#event(event),
+      ask: (question: OwnerQuestion) => this.#desk.answer(question as LoginQuestion),
+      ended: (cause) => this.#ended(cause),
+    });
   }
 
-  /** Starts the connection; called once. */
+  /** Starts the connection. The server has called it; it is not for others. */
   start(): void {
     this.#driver.start();
   }
@@ -127,7 +131,7 @@ export class ServerConnection implements DriverOwner {
     await this.#driver.down;
   }
 
-  event(event: ConnectionEvent): void {
+  #event(event: ConnectionEvent): void {
     switch (event.type) {
       case 'keys':
         this.#keyExchanges++;
@@ -149,11 +153,7 @@ export class ServerConnection implements DriverOwner {
     }
   }
 
-  ask(question: OwnerQuestion): Promise<unknown> {
-    return this.#desk.answer(question as LoginQuestion);
-  }
-
-  ended(cause: SshError | undefined): void {
+  #ended(cause: SshError | undefined): void {
     this.#desk.end();
     this.#forwarding?.end();
     this.#resolveClosed(cause);
@@ -190,19 +190,13 @@ export class ServerConnection implements DriverOwner {
       return;
     }
     this.#sessions++;
-    const session = new ServerSession({
+    ServerSession.accept(this.#driver, id, {
       login: this.#login as Login,
       handlers: settings.session,
+      window: settings.window,
       failed: (error) => this.#failed(error),
+      freed: () => void this.#sessions--,
     });
-    const channel = ChannelPipe.accept(this.#driver, id, {
-      receiveWindow: settings.window,
-      extras: {
-        request: (name, body) => session.request(name, body),
-        freed: () => void this.#sessions--,
-      },
-    });
-    session.attach(channel);
   }
 
   /** Global requests are answered in order (RFC 4254 §4), each when the one before it is. */
@@ -214,14 +208,15 @@ export class ServerConnection implements DriverOwner {
       return;
     }
     if (this.#waiting >= WAITING_REQUESTS) {
-      this.#driver.close(toSshError(`More than ${WAITING_REQUESTS} global requests wait`, 'limit', { fault: 'peer' }));
+      const message = `More than ${WAITING_REQUESTS} global requests wait`;
+      this.#driver.close(new SshError('limit', message, { fault: 'peer' }));
       return;
     }
     this.#waiting++;
     this.#requests = this.#requests.then(async () => {
-      const { ok, body: answer } = (await this.#forwarding?.request(name, body)) ?? { ok: false, body: body };
+      const answer = await this.#forwarding?.request(name, body);
       this.#waiting--;
-      if (wantReply) connection.replyGlobalRequest(ok, answer);
+      if (wantReply) connection.replyGlobalRequest(answer?.ok ?? false, answer?.body);
       this.#driver.wake();
     });
   }

@@ -3,11 +3,13 @@
  * Must not know what programs do.
  */
 
+import type { Bytes } from '../bytes/bytes.ts';
 import { decodeFields, encodeFields } from '../bytes/schema.ts';
 import { decodeLenient, printable, toBytes } from '../bytes/text.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import { SshError, toSshError } from '../errors.ts';
-import type { ChannelPipe } from '../io/channel_pipe.ts';
+import { ChannelPipe } from '../io/channel_pipe.ts';
+import type { Driver } from '../io/driver.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { readPtyModes } from '../wire/pty_modes.ts';
 import { channelRequest } from '../wire/requests.ts';
@@ -57,12 +59,17 @@ export interface SessionHandlers {
 export interface SessionParts {
   readonly login: Login;
   readonly handlers: SessionHandlers;
+  /** Receive window of the channel, in bytes. */
+  readonly window: number;
   /** What a program threw. */
   readonly failed: (error: SshError) => void;
+  /** The session has ended. */
+  readonly freed: () => void;
 }
 
 type State = 'waiting' | 'running' | 'ended';
 
+/** A session, as its program has it. */
 export class ServerSession {
   readonly login: Login;
   /** Called with a signal of the client, named without `SIG`. */
@@ -81,17 +88,22 @@ export class ServerSession {
   #streams: ProgramStreams | undefined;
   #pipeTaken = false;
 
-  constructor(parts: SessionParts) {
+  private constructor(parts: SessionParts) {
     this.#parts = parts;
     this.login = parts.login;
     const { environment = {} } = parts.login.permissions;
     for (const [name, value] of Object.entries(environment)) this.#environment.set(name, value);
   }
 
-  /** The channel; given once, right after it was confirmed. */
-  attach(channel: ChannelPipe): void {
-    this.#channel = channel;
-    channel.freed.then(() => this.#lost());
+  /** Confirms a channel that the client asked for, and serves a session on it. */
+  static accept(driver: Driver, id: number, parts: SessionParts): void {
+    const session = new ServerSession(parts);
+    const channel = ChannelPipe.accept(driver, id, {
+      receiveWindow: parts.window,
+      extras: { request: (name, body) => session.#request(name, body), freed: parts.freed },
+    });
+    session.#channel = channel;
+    channel.freed.then(() => session.#lost());
   }
 
   /** What runs here: the command that the user is bound to, or what the client asked for. */
@@ -125,7 +137,7 @@ export class ServerSession {
   }
 
   /** What the client writes to the program; it ends with the client's end of input. Nobody is held up by an unread one but the client. */
-  get stdin(): ReadableStream<Uint8Array> {
+  get stdin(): ReadableStream<Bytes> {
     return this.#open().stdin;
   }
 
@@ -159,7 +171,7 @@ export class ServerSession {
   }
 
   /** A request of the client: whether it is granted. */
-  request(name: string, body: Uint8Array): boolean {
+  #request(name: string, body: Uint8Array): boolean {
     switch (name) {
       case 'env':
         return this.#setVariable(body);

@@ -5,6 +5,9 @@ import { describe, it } from 'node:test';
 import type { RunResult } from '../../src/client/run.ts';
 import type { Session } from '../../src/client/session.ts';
 import { ByteSource } from '../../src/io/byte_source.ts';
+import type { BytePipe } from '../../src/io/pipe.ts';
+import { streamsFromPipe } from '../../src/io/streams.ts';
+import type { ServerSession } from '../../src/server/session.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
 import { ScriptedSftp } from '../support/scripted_sftp.ts';
 
@@ -14,6 +17,11 @@ const TEXT = new TextEncoder().encode('grüße');
 export function decoded(session: Session, result: RunResult): [ReadableStream<string>, ReadableStream<string>, Blob] {
   const text = (stream: Session['stdout']) => stream.pipeThrough(new TextDecoderStream());
   return [text(session.stdout), text(session.stderr), new Blob([result.stdout, result.stderr])];
+}
+
+/** Compiled only: what a program on a server's session, or one that has a pipe, reads. */
+export function received(session: ServerSession, pipe: BytePipe): [ReadableStream<string>, Response] {
+  return [session.stdin.pipeThrough(new TextDecoderStream()), new Response(streamsFromPipe(pipe).readable)];
 }
 
 describe('bytes for the platform', () => {

@@ -29,7 +29,7 @@ import { ServedTree } from './served_tree.ts';
 /** How a directory is served. */
 export interface DirectoryOptions {
   /** Nothing can be changed: the functions that could are not there. Default: false. */
-  readonly readOnly?: boolean;
+  readonly readOnly?: boolean | undefined;
 }
 
 /** Serves `root`, which is an absolute path of a directory of `host` without links in it. */
