@@ -7,8 +7,7 @@
  *   npm run demo -- --size 1024   MiB
  */
 
-import { randomBytes } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Library, loadLibrary } from '../src/cli/entry.ts';
@@ -18,7 +17,7 @@ import { formatBytes } from '../src/cli/units.ts';
 import type { SshServer } from '../src/serve.ts';
 import type { TransferOptions, TransferStats } from '../src/sftp/options.ts';
 import type { SshClient } from '../src/ssh_client.ts';
-import { makePlace, mustBeEqual } from './place.ts';
+import { makePlace, mustBeEqual, writeRandomFile } from './place.ts';
 import { table } from './table.ts';
 
 const MEBI = 1024 * 1024;
@@ -53,22 +52,6 @@ function progress(name: string, size: number): Progress {
     say(`${name}  ${25 * quarters}%  ${formatBytes(bytes)}`);
   };
   return { update, done: update, clear() {} };
-}
-
-const PAGE = 4096;
-
-/** Writes `size` random bytes; every page differs, so that one in the wrong place is found. Making all of them takes longer. */
-function writeFile(path: string, size: number): void {
-  const file = openSync(path, 'w');
-  try {
-    const block = randomBytes(MEBI);
-    for (let at = 0; at < size; at += MEBI) {
-      for (let page = 0; page < MEBI; page += PAGE) block.writeDoubleLE(at + page, page);
-      writeSync(file, block, 0, Math.min(MEBI, size - at));
-    }
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** A server that lets one key in, and a client that has it and trusts the key of the server. */
@@ -127,7 +110,7 @@ async function demonstrate(library: Library, place: string, size: number, signal
   const [local, files, back] = [join(place, 'local.bin'), join(place, 'served'), join(place, 'back.bin')];
   mkdirSync(files);
   say(`writing ${size / MEBI} MiB of random bytes to ${local}`);
-  writeFile(local, size);
+  writeRandomFile(local, size);
   const { server, ssh } = await connectPair(library, files, signal);
   try {
     const sftp = await ssh.sftp({ signal });

@@ -25,15 +25,20 @@ function room(directory: string): number {
 
 const BLOCK = 1024 * 1024;
 
-/** Writes a file of `bytes` random bytes; every block differs, so that a misplaced one is found. */
+const PAGE = 4096;
+
+/** Writes a file of `bytes` random bytes, of which every page differs from the others: one in the wrong place is found. */
 export function writeRandomFile(path: string, bytes: number): void {
   const file = openSync(path, 'w');
-  const block = randomBytes(BLOCK);
-  for (let at = 0; at < bytes; at += BLOCK) {
-    block.writeDoubleLE(at, 0);
-    writeSync(file, block, 0, Math.min(BLOCK, bytes - at));
+  try {
+    const block = randomBytes(BLOCK);
+    for (let at = 0; at < bytes; at += BLOCK) {
+      for (let page = 0; page < BLOCK; page += PAGE) block.writeDoubleLE(at + page, page);
+      writeSync(file, block, 0, Math.min(BLOCK, bytes - at));
+    }
+  } finally {
+    closeSync(file);
   }
-  closeSync(file);
 }
 
 /** Throws when two files differ. */
