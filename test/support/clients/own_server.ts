@@ -48,6 +48,8 @@ export type OwnServerOptions = Partial<ListenServerOptions>;
 export async function startOwnServer(options: OwnServerOptions = {}): Promise<OwnServer> {
   const keys = testKeys();
   const dir = mkdtempSync(join(place(), 'puressh-own-'));
+  const remove = (): void => rmSync(dir, { recursive: true, force: true });
+  process.once('exit', remove); // a test that hangs must not leave files in memory
   const [files, local, home] = ['files', 'local', 'home'].map((name) => join(dir, name)) as [string, string, string];
   for (const folder of [files, local, join(home, '.ssh')]) mkdirSync(folder, { recursive: true });
   const connections: ServerConnection[] = [];
@@ -86,7 +88,8 @@ export async function startOwnServer(options: OwnServerOptions = {}): Promise<Ow
     errors,
     async stop() {
       await ssh.close();
-      rmSync(dir, { recursive: true, force: true });
+      process.off('exit', remove);
+      remove();
     },
   };
 }
