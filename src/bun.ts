@@ -26,7 +26,7 @@ export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<Ssh
   return connectPipe(runtime, pipe, options);
 }
 
-/** A server that listens on TCP. Rejects with an `SshError`: `bad-argument`, or `connect-failed` in phase `listen`. */
+/** A server that listens on TCP. Rejects with an `SshError`: `bad-argument`, or `listen-failed`. */
 export function listen(options: ListenServerOptions): Promise<SshServer> {
   return listenTcp(runtime, listenBun, options);
 }

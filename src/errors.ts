@@ -12,7 +12,7 @@ export type SshErrorCode =
   | 'bad-local-file' // a local file could not be opened, read, written or renamed
   | 'channel-closed' // the channel ended while something was pending on it
   | 'channel-open-failed' // the peer refused a channel
-  | 'connect-failed' // no byte stream could be made
+  | 'connect-failed' // no byte stream to a server could be made
   | 'connection-closed' // this side closed the connection
   | 'connection-lost' // the byte stream ended or failed without a DISCONNECT
   | 'crypto' // a primitive refused its input (bad point, all-zero secret, bad length)
@@ -33,6 +33,7 @@ export type SshErrorCode =
   | 'key-passphrase-wrong' // the passphrase does not open the key file
   | 'key-exchange-failed' // the key exchange broke: bad public value, bad host signature
   | 'limit' // the peer or the caller exceeded a named limit
+  | 'listen-failed' // there is nowhere to listen, or nothing can be accepted
   | 'no-common-algorithm' // negotiation found nothing both sides accept
   | 'not-supported' // the peer does not offer what was asked
   | 'protocol' // the peer broke a rule of the protocol

@@ -40,7 +40,7 @@ export interface Listener {
 /**
  * Listens, and calls `accept` with every connection. A connection that cannot be accepted stops nothing: `failed` is told,
  * once for failures in a row, and must not throw.
- * Rejects with `bad-argument` (host or port), `aborted`, or `connect-failed` in phase `listen`.
+ * Rejects with `bad-argument` (host or port), `aborted`, or `listen-failed`.
  */
 export type Listen = (
   options: ListenOptions,

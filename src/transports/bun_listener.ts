@@ -34,7 +34,7 @@ interface BunApi {
   }): BunListener;
 }
 
-/** Listens; rejects with `bad-argument`, `aborted` or `connect-failed`. */
+/** Listens; rejects with `bad-argument`, `aborted` or `listen-failed`. */
 export async function listenBun(
   options: ListenOptions,
   accept: (accepted: Accepted) => void,

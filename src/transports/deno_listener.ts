@@ -14,7 +14,7 @@ import { checkListen, listenerOf, Reception } from './tcp_listener.ts';
  */
 const ACCEPT_PAUSE = 100;
 
-/** Listens; rejects with `bad-argument`, `aborted` or `connect-failed`. */
+/** Listens; rejects with `bad-argument`, `aborted` or `listen-failed`. */
 export async function listenDeno(
   options: ListenOptions,
   accept: (accepted: Accepted) => void,

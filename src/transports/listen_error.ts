@@ -33,5 +33,5 @@ export function acceptFailed(address: ListenAddress, error: unknown): SshError {
 
 function failure(what: string, phase: string, { host, port }: ListenAddress, error: unknown): SshError {
   const reason = reasons[codeOf(error)] ?? printable(error instanceof Error ? error.message : String(error));
-  return new SshError('connect-failed', `${what} ${addressName(host, port)}: ${reason}`, { phase, cause: error });
+  return new SshError('listen-failed', `${what} ${addressName(host, port)}: ${reason}`, { phase, cause: error });
 }

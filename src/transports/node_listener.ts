@@ -8,7 +8,7 @@ import { listenFailed } from './listen_error.ts';
 import { acceptedNode } from './node_socket.ts';
 import { checkListen, listenerOf, Reception } from './tcp_listener.ts';
 
-/** Listens; rejects with `bad-argument`, `aborted` or `connect-failed`. */
+/** Listens; rejects with `bad-argument`, `aborted` or `listen-failed`. */
 export function listenNode(
   options: ListenOptions,
   accept: (accepted: Accepted) => void,

@@ -9,7 +9,18 @@ describe('exitStatusOf', () => {
   const cases: [number, SshErrorCode[]][] = [
     [1, ['bad-local-file', 'incomplete', 'sftp-status', 'sftp-unavailable', 'target-exists', 'key-corrupt']],
     [2, ['bad-argument']],
-    [255, ['connect-failed', 'connection-lost', 'disconnected', 'auth-failed', 'host-key-changed', 'timeout']],
+    [
+      255,
+      [
+        'connect-failed',
+        'listen-failed',
+        'connection-lost',
+        'disconnected',
+        'auth-failed',
+        'host-key-changed',
+        'timeout',
+      ],
+    ],
     [255, ['no-common-algorithm', 'integrity', 'protocol', 'identification', 'keepalive-timeout']],
   ];
   for (const [status, codes] of cases) {

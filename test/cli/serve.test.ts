@@ -399,7 +399,7 @@ describe('puressh serve does not begin', () => {
     try {
       const ended = await runCli(['serve', '--port', String(port), ...password]);
       assert.equal(ended.status, 255);
-      assert.match(onlyLine(ended), /^Cannot listen on 127\.0\.0\.1:\d+: the port is in use; .*\(connect-failed\)$/);
+      assert.match(onlyLine(ended), /^Cannot listen on 127\.0\.0\.1:\d+: the port is in use; .*\(listen-failed\)$/);
       assert.equal(ended.stdout.length, 0);
     } finally {
       await new Promise((resolve) => taken.close(resolve));

@@ -406,7 +406,7 @@ describe('tcpip-forward', () => {
       () => {
         throw new Error('port is taken');
       },
-      () => Promise.reject(new SshError('connect-failed', 'port is taken')),
+      () => Promise.reject(new SshError('listen-failed', 'port is taken')),
       () => ({}) as Listener,
     ]) {
       await using parts = await serve({ listen });

@@ -479,7 +479,7 @@ describe('a place that cannot be listened on', () => {
   const failing = (where: string, port = 0): Promise<SshError> =>
     rejectsWith(
       listen({ host: where, port }, () => {}),
-      'connect-failed',
+      'listen-failed',
     );
 
   it('because its port is in use says so', options, async () => {
@@ -535,7 +535,7 @@ describe('a TCP listener of IPv6', () => {
     const message = (
       await rejectsWith(
         listen({ host: '::1', port: served.port }, () => {}),
-        'connect-failed',
+        'listen-failed',
       )
     ).message;
     assert.ok(message.startsWith(`Cannot listen on [::1]:${served.port}: `), message);

@@ -82,7 +82,7 @@ describe("Deno's accepting", () => {
     assert.deepEqual(received.accepted[0]?.remote, { address: '192.0.2.7', port: 40_000 });
     assert.equal(received.failures.length, 2);
     const [error] = received.failures;
-    assert.equal(error?.code, 'connect-failed');
+    assert.equal(error?.code, 'listen-failed');
     assert.equal(error?.phase, 'accept');
     assert.match(error?.message ?? '', /^Cannot accept a connection on 127\.0\.0\.1:2222: this program has too many/);
   });
