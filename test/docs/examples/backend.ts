@@ -1,12 +1,21 @@
 // docs/server.md: files that are made when they are read, over a line in memory.
-import { connectOver, createServer, generateKey, memoryPipes, password, passwords, pin } from '../../../src/node.ts';
+import {
+  connectOver,
+  createServer,
+  generateKey,
+  memoryPipes,
+  PosixError,
+  password,
+  passwords,
+  pin,
+} from '../../../src/node.ts';
 
 const text = (path: string): Uint8Array => {
   if (path === '/now') return new TextEncoder().encode(new Date().toISOString());
-  throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+  throw new PosixError('ENOENT', path);
 };
 
-const server = await createServer({
+await using server = await createServer({
   hostKeys: [generateKey()],
   auth: { password: passwords({ ada: 'secret' }) },
   sftp: {
@@ -26,4 +35,3 @@ await using ssh = await connectOver(here, options);
 await using sftp = await ssh.sftp();
 for await (const { name } of sftp.list('/')) console.log(name);
 console.log(new TextDecoder().decode(await sftp.readFile('/now')));
-await server.close();
