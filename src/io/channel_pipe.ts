@@ -3,6 +3,7 @@
  * credit is the channel's window: only bytes that were given back let the peer send more. Must not know what a session is.
  */
 
+import { ChunkQueue } from '../bytes/chunks.ts';
 import { DecodeError } from '../bytes/reader.ts';
 import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
@@ -64,8 +65,9 @@ export class ChannelPipe implements BytePipe {
   /** Requests of the peer that were not answered yet, and whether the first of them is being decided. */
   #requests: ChannelRequest[] = [];
   #deciding = false;
-  /** What came before there was a sink. */
-  #early: ((sink: PipeSink) => void)[] = [];
+  /** What came before there was a sink: data, packed, because a peer may send byte by byte, and what came behind it. */
+  readonly #earlyData = new ChunkQueue();
+  readonly #early: ((sink: PipeSink) => void)[] = [];
   #closeCause: SshError | undefined;
   #ended = false;
   #inputEnded = false;
@@ -112,14 +114,17 @@ export class ChannelPipe implements BytePipe {
   }
 
   open(sink: PipeSink): void {
-    if (this.#early.length === 0) {
+    if (this.#early.length === 0 && this.#earlyData.length === 0) {
       this.#sink = sink;
       return;
     }
     // not from inside this call; what comes until then, or meanwhile, queues up behind
     queueMicrotask(() => {
-      for (const tell of this.#early) tell(sink);
-      this.#early = [];
+      while (this.#early.length > 0 || this.#earlyData.length > 0) {
+        const bytes = this.#earlyData.takeSome(Number.MAX_SAFE_INTEGER);
+        if (bytes === undefined) this.#early.shift()?.(sink);
+        else sink.data(bytes);
+      }
       this.#sink = sink;
     });
   }
@@ -290,7 +295,7 @@ export class ChannelPipe implements BytePipe {
       if (this.#extras.extended === undefined) this.consumed(data.length);
       else this.#extras.extended(kind, data, this);
     } else if (this.#sink === undefined) {
-      this.#early.push((sink) => sink.data(data));
+      this.#earlyData.push(data);
     } else {
       this.#sink.data(data);
     }

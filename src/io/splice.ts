@@ -3,6 +3,7 @@
  * ends on its own. Must not know what kind of pipes they are.
  */
 
+import { ChunkQueue } from '../bytes/chunks.ts';
 import type { SshError } from '../errors.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { BytePipe } from './pipe.ts';
@@ -35,6 +36,8 @@ class End {
   #room = true;
   /** Bytes taken from the other end that this one had no room for. */
   #owed = 0;
+  /** Of those, what was not written yet: packed here, since byte by byte they would cost a pipe a hundred times as much. */
+  readonly #waiting = new ChunkQueue();
   #closed = false;
   /** The other end is gone, in good order. */
   #leaving = false;
@@ -52,7 +55,7 @@ class End {
   start(closed: () => void): void {
     this.#pipe.open({
       data: (bytes) => this.#other.#write(bytes),
-      end: () => this.#other.#pipe.end(),
+      end: () => this.#other.#end(),
       drain: () => this.#drain(),
       closed: (cause) => {
         this.#closed = true;
@@ -64,17 +67,34 @@ class End {
   }
 
   #write(bytes: Uint8Array): void {
-    if (!this.#closed) this.#room = this.#pipe.write([bytes]);
-    if (this.#closed || this.#room) this.#other.#pipe.consumed(bytes.length);
+    if (this.#closed) {
+      this.#other.#pipe.consumed(bytes.length);
+      return;
+    }
+    if (this.#room) this.#room = this.#pipe.write([bytes]);
+    else this.#waiting.push(bytes);
+    if (this.#room) this.#other.#pipe.consumed(bytes.length);
     else this.#owed += bytes.length;
   }
 
   #drain(): void {
     this.#room = true;
+    this.#flush();
+    if (!this.#room) return;
     const count = this.#owed;
     this.#owed = 0;
     if (count > 0) this.#other.#pipe.consumed(count);
     if (this.#leaving) this.#leave();
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting.takeChunks();
+    if (waiting.length > 0) this.#room = this.#pipe.write(waiting);
+  }
+
+  #end(): void {
+    this.#flush();
+    this.#pipe.end();
   }
 
   /** The other end is gone: what was written still leaves, unless the line failed. */
@@ -85,7 +105,7 @@ class End {
       return;
     }
     this.#leaving = true;
-    this.#pipe.end();
+    this.#end();
     this.#leave();
   }
 

@@ -155,13 +155,27 @@ describe('splice', () => {
     right.room = false;
     fromLeft.data(bytes(1, 2));
     fromLeft.data(bytes(3));
-    assert.deepEqual([right.takeCalls(), left.takeCalls()], [['write 2', 'write 1'], []]);
+    assert.deepEqual([right.takeCalls(), left.takeCalls()], [['write 2'], []]);
+    fromRight.drain();
+    assert.deepEqual([right.takeCalls(), left.takeCalls()], [['write 1'], []], 'no room for that either');
     right.room = true;
     fromRight.drain();
     assert.deepEqual(left.takeCalls(), ['consumed 3']);
     fromRight.drain();
     fromLeft.data(bytes(4));
     assert.deepEqual(left.takeCalls(), ['consumed 1']);
+  });
+
+  it('writes what waits for room before the end', () => {
+    for (const how of ['end', 'closed'] as const) {
+      const { right, fromLeft } = joined();
+      right.room = false;
+      fromLeft.data(bytes(1, 2));
+      fromLeft.data(bytes(3));
+      if (how === 'end') fromLeft.end();
+      else fromLeft.closed(undefined);
+      assert.deepEqual(right.takeCalls(), ['write 2', 'write 1', 'end'], how);
+    }
   });
 
   it('ends one side when the other has gone in good order, and closes it where that is not enough', async () => {
