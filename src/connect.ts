@@ -8,6 +8,7 @@ import { LONGEST_DELAY, systemClock } from './io/clock.ts';
 import { CONNECT_TIMEOUT, type Dial } from './io/dial.ts';
 import type { LocalFiles } from './io/local_files.ts';
 import type { BytePipe } from './io/pipe.ts';
+import { asPipe, type ByteStreams } from './io/streams.ts';
 import { SshClient } from './ssh_client.ts';
 
 /** Options of a client. */
@@ -39,8 +40,13 @@ export async function connectTcp(runtime: Runtime, dial: Dial, options: ClientOp
   return connectPipe(runtime, pipe, options);
 }
 
-/** Connects over any byte pipe, which belongs to the client from now on. */
-export async function connectPipe(runtime: Runtime, pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
+/** Connects over any byte stream, which belongs to the client from now on. */
+export async function connectPipe(
+  runtime: Runtime,
+  stream: BytePipe | ByteStreams,
+  options: ClientOptions,
+): Promise<SshClient> {
+  const pipe = asPipe(stream, 'connectOver takes');
   let settings: Settings;
   let crypto: CryptoProvider;
   try {

@@ -3,6 +3,7 @@
 import { type ClientOptions, connectPipe, connectTcp, type Runtime } from './connect.ts';
 import { nodeCrypto } from './crypto/native/node.ts';
 import type { BytePipe } from './io/pipe.ts';
+import type { ByteStreams } from './io/streams.ts';
 import { createServerIn, type ListenServerOptions, listenTcp, type ServerOptions, type SshServer } from './serve.ts';
 import type { SshClient } from './ssh_client.ts';
 import { denoFiles } from './transports/deno_files.ts';
@@ -21,9 +22,9 @@ export function connect(options: ClientOptions): Promise<SshClient> {
   return connectTcp(runtime, dialDeno, options);
 }
 
-/** Connects over any byte pipe and logs in. The pipe belongs to the client from now on; it is closed when that fails. */
-export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
-  return connectPipe(runtime, pipe, options);
+/** Connects over any byte stream and logs in. It belongs to the client from now on, and is closed when that fails. */
+export function connectOver(stream: BytePipe | ByteStreams, options: ClientOptions): Promise<SshClient> {
+  return connectPipe(runtime, stream, options);
 }
 
 /** A server that listens on TCP. Rejects with an `SshError`: `bad-argument`, or `listen-failed`. */

@@ -6,6 +6,7 @@
 import { type ClientOptions, connectPipe } from './connect.ts';
 import { pureProvider } from './crypto/pure/index.ts';
 import type { BytePipe } from './io/pipe.ts';
+import type { ByteStreams } from './io/streams.ts';
 import type { PrivateKey } from './keys/key_pair.ts';
 import { newEd25519Key } from './keys/key_pair.ts';
 import { createServerIn, type ServerOptions, type SshServer } from './serve.ts';
@@ -14,11 +15,11 @@ import { passwordsIn } from './server/passwords.ts';
 import type { SshClient } from './ssh_client.ts';
 
 /**
- * Connects over any byte pipe and logs in. The pipe belongs to the client from now on; it is closed when that fails. Rejects
- * with an `SshError`: see its codes.
+ * Connects over any byte stream and logs in. It belongs to the client from now on, and is closed when that fails. Rejects with
+ * an `SshError`: see its codes.
  */
-export function connectOver(pipe: BytePipe, options: ClientOptions): Promise<SshClient> {
-  return connectPipe({ crypto: { auto: pureProvider, pure: pureProvider } }, pipe, options);
+export function connectOver(stream: BytePipe | ByteStreams, options: ClientOptions): Promise<SshClient> {
+  return connectPipe({ crypto: { auto: pureProvider, pure: pureProvider } }, stream, options);
 }
 
 /** A server that listens nowhere: `server.serve(stream)` serves one client over any byte stream. Rejects with `bad-argument`. */

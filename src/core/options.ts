@@ -16,10 +16,10 @@ export const SOFTWARE = 'puressh_0.1.0';
 export const DEFAULT_WINDOW: number = 2 * 1024 * 1024;
 
 /** The most data in one packet to us; strict peers refuse channels that allow more. */
-export const DEFAULT_MAX_PACKET = 32768;
+const DEFAULT_MAX_PACKET = 32768;
 
 /** A dead peer is noticed after two minutes: four times this without a sign of life. */
-export const DEFAULT_KEEPALIVE: KeepaliveConfig = { interval: 30_000, count: 3 };
+const DEFAULT_KEEPALIVE: KeepaliveConfig = { interval: 30_000, count: 3 };
 
 /** Bytes that a packet of data may have beside the data: headers, padding, a MAC. */
 const PACKET_OVERHEAD = 1024;

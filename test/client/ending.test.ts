@@ -131,6 +131,13 @@ describe('connectOver', () => {
       await end.closing();
     }
   });
+
+  it('takes nothing but a stream', async () => {
+    for (const stream of [undefined, null, 'host', {}]) {
+      const error = await rejectsWith(api.connectOver(stream as never, basics), 'bad-argument');
+      assert.match(error.message, /^connectOver takes a BytePipe/);
+    }
+  });
 });
 
 describe('a program whose connection has ended', () => {

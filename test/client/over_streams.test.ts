@@ -26,8 +26,7 @@ describe('connectOver', () => {
     };
     await using outer = await api.connect(options);
     await using server = await outer.exec(`${findProgram('sshd')} -i -f ${join(peer.dir, 'sshd_config')}`);
-    const pipe = api.pipeFromStreams({ readable: server.stdout, writable: server.stdin });
-    const inner = await api.connectOver(pipe, options);
+    const inner = await api.connectOver({ readable: server.stdout, writable: server.stdin }, options);
     const bytes = pattern(5 * MEBIBYTE);
     const copy = await inner.run('cat', { stdin: bytes });
     assert.deepEqual(Buffer.from(copy.stdout), Buffer.from(bytes));

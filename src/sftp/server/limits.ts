@@ -17,7 +17,7 @@ export interface SftpServerLimits {
   readonly readLength: number;
 }
 
-export const defaultServerLimits: SftpServerLimits = {
+const defaultServerLimits: SftpServerLimits = {
   openHandles: 256,
   pendingRequests: 1024,
   pendingBytes: 4 * 1024 * 1024,
