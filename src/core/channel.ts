@@ -101,9 +101,9 @@ export class Channel {
     this.#queued = 0;
   }
 
-  /** Whether nothing is queued. */
-  get empty(): boolean {
-    return this.#queued === 0;
+  /** Bytes that are queued; what they are in is not needed once they have left. */
+  get queued(): number {
+    return this.#queued;
   }
 
   /** Whether a data packet could leave now. */

@@ -257,6 +257,11 @@ export class Connection {
     return this.#command(() => this.#mux.write(channel, pieces, kind), true);
   }
 
+  /** Bytes of `write` that have not left yet: the memory of those that have is not needed any more. */
+  queued(channel: number): number {
+    return this.#mux.queued(channel);
+  }
+
   /** EOF, after what is queued. */
   endChannel(channel: number): void {
     this.#command(() => this.#mux.end(channel), undefined);

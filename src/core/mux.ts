@@ -51,17 +51,11 @@ export class Mux {
   accept(id: number): void {
     const channel = this.#channels.get(id);
     if (channel?.state.at !== 'requested') return;
-    const { remote, window, maxPacket } = channel.state;
-    channel.confirm(remote, window, maxPacket);
-    this.#context.send(
-      encode(connection.channelOpenConfirmation, {
-        recipient: remote,
-        sender: id,
-        window: this.#config.window,
-        maxPacket: this.#config.maxPacket,
-        body: new Uint8Array(0),
-      }),
-    );
+    const { remote: recipient, ...theirs } = channel.state;
+    channel.confirm(recipient, theirs.window, theirs.maxPacket);
+    const { window, maxPacket } = this.#config;
+    const ours = { recipient, sender: id, window, maxPacket, body: new Uint8Array(0) };
+    this.#context.send(encode(connection.channelOpenConfirmation, ours));
   }
 
   /** Refuses a channel that the peer asked for. */
@@ -79,6 +73,11 @@ export class Mux {
     const more = channel.queue(pieces, kind);
     if (channel.sendable) this.#ready.add(channel);
     return more;
+  }
+
+  /** Bytes that are queued on a channel. */
+  queued(id: number): number {
+    return this.#channels.get(id)?.queued ?? 0;
   }
 
   /** Sends EOF after what is queued. */
@@ -369,7 +368,7 @@ export class Mux {
 
   /** Sends the EOF and CLOSE that waited for the queue to run empty. */
   #finishSending(channel: Channel, state: OpenState): void {
-    if (!channel.empty || (state.sending !== 'ending' && state.sending !== 'closing')) return;
+    if (channel.queued > 0 || (state.sending !== 'ending' && state.sending !== 'closing')) return;
     const close = state.sending === 'closing';
     state.sending = 'ended';
     this.#context.send(encode(connection.channelEof, { recipient: state.remote }));

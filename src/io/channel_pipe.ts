@@ -137,6 +137,10 @@ export class ChannelPipe implements BytePipe {
     return room;
   }
 
+  get unsent(): number {
+    return this.#state === 'closed' ? 0 : this.#driver.connection.queued(this.#id);
+  }
+
   /** EOF, after what was written. */
   end(): void {
     if (this.#state !== 'open') return;

@@ -32,6 +32,11 @@ export interface BytePipe {
   consumed(count: number): void;
   /** Ends both directions at once and drops what is queued. `closed` follows with `cause`. */
   close(cause?: SshError): void;
+  /**
+   * Bytes of `write` whose memory is still in use; that of all before them may be used again. Absent where a pipe cannot
+   * tell.
+   */
+  readonly unsent?: number;
   /** Bytes that the peer may have on the way to us at once, where the pipe limits that (a channel's window). */
   readonly receiveWindow?: number;
 }

@@ -85,15 +85,16 @@ export class NodeHostFile implements HostFile {
     return this.#readlink(`/proc/self/fd/${this.#fd}`).catch(() => undefined);
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
+  async read(offset: number, length: number, memory?: Uint8Array): Promise<Uint8Array> {
+    if (memory !== undefined) return memory.subarray(0, await this.#readInto(memory, offset));
     // From the pool of `allocUnsafe` a few bytes would hold the memory of many.
-    const memory = Buffer.allocUnsafeSlow(length);
-    const count = await this.#readInto(memory, offset);
-    const bytes = new Uint8Array(memory.buffer, memory.byteOffset, count);
+    const own = Buffer.allocUnsafeSlow(length);
+    const count = await this.#readInto(own, offset);
+    const bytes = new Uint8Array(own.buffer, own.byteOffset, count);
     return count === length ? bytes : bytes.slice();
   }
 
-  async #readInto(memory: Buffer, offset: number): Promise<number> {
+  async #readInto(memory: Uint8Array, offset: number): Promise<number> {
     for (;;) {
       try {
         return await this.#call<number>((fd, callback) => fs.read(fd, memory, 0, memory.length, offset, callback));

@@ -54,7 +54,7 @@ describe('Channel.nextData', () => {
     assert.equal(channel.nextData(), undefined);
     channel.queue([], 0);
     channel.queue([new Uint8Array(0), new Uint8Array(0)], 0);
-    assert.deepEqual([channel.empty, channel.sendable, channel.nextData()], [true, false, undefined]);
+    assert.deepEqual([channel.queued, channel.sendable, channel.nextData()], [0, false, undefined]);
   });
 
   for (const max of [1, 9, 1000, 16384, 32768]) {
@@ -70,7 +70,7 @@ describe('Channel.nextData', () => {
         ...(size % max ? [size % max] : []),
       ]);
       assert.deepEqual(concat(...found.map(({ data }) => data)), bytes);
-      assert.ok(channel.empty);
+      assert.equal(channel.queued, 0);
     });
   }
 
@@ -127,7 +127,7 @@ describe('Channel.nextData', () => {
     const channel = openChannel(10, 32768);
     channel.queue([pattern(100)], 0);
     assert.deepEqual(lengths(all(channel)), [10]);
-    assert.deepEqual([channel.sendable, channel.empty], [false, false]);
+    assert.deepEqual([channel.sendable, channel.queued], [false, 90]);
     channel.adjust(1);
     assert.equal(channel.sendable, true);
     assert.deepEqual(lengths(all(channel)), [1]);
@@ -243,7 +243,7 @@ describe('Channel.queue', () => {
     channel.queue([pattern(55)], 0);
     next(channel);
     channel.dropQueue();
-    assert.deepEqual([channel.empty, channel.sendable, channel.nextData()], [true, false, undefined]);
+    assert.deepEqual([channel.queued, channel.sendable, channel.nextData()], [0, false, undefined]);
     channel.queue([Uint8Array.of(1, 2)], 0);
     assert.deepEqual(all(channel), [{ kind: 0, data: Uint8Array.of(1, 2) }]);
   });

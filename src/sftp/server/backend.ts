@@ -43,9 +43,10 @@ export interface BackendFile {
   readonly stream?: boolean;
   /**
    * At least one and at most `length` bytes from `offset` on; none at all means the end of the file. The bytes are the
-   * server's from then on. `length` is at most 256 KiB.
+   * server's from then on. `length` is at most 256 KiB. They may be a part of `memory`, `length` bytes that the server has at
+   * hand: what is read into those needs no memory of its own.
    */
-  read?(offset: number, length: number): MaybePromise<Uint8Array>;
+  read?(offset: number, length: number, memory?: Uint8Array): MaybePromise<Uint8Array>;
   /**
    * Writes the pieces one after the other from `offset` on, all of them; at most 1 MiB and 1024 pieces, none of them empty. They
    * must not be kept or changed. After a failure the same bytes may come again, to tell which of several requests failed,

@@ -4,7 +4,7 @@
  * that gives nothing at exactly that offset is the end (draft-ietf-secsh-filexfer-02 §6.4).
  */
 
-import { plain } from '../../bytes/bytes.ts';
+import { copy, plain } from '../../bytes/bytes.ts';
 import { dataHeader } from '../proto/packets.ts';
 import { okReply, statusReply } from '../proto/replies.ts';
 import { Status } from '../proto/status.ts';
@@ -42,6 +42,8 @@ export class FileLane extends Lane {
   /** Requests and bytes of the call that runs. */
   #count = 0;
   #bytes = 0;
+  /** What the call that runs may read into. */
+  #memory: Uint8Array | undefined;
   #released = false;
 
   constructor(lanes: Lanes, file: BackendFile, path: string, request: OpenRequest) {
@@ -96,7 +98,8 @@ export class FileLane extends Lane {
     this.#bytes = first.length - first.got;
     if (this.#single > 0) this.#single--;
     else this.#gatherReads(start);
-    const call = this.file.read(start, this.#bytes);
+    this.#memory = this.lanes.host.memory();
+    const call = this.file.read(start, this.#bytes, this.#memory?.subarray(0, this.#bytes));
     if (call instanceof Uint8Array) this.#readDone(call);
     else this.wait(call, this.#readDone, this.#readFailed);
   }
@@ -118,8 +121,10 @@ export class FileLane extends Lane {
     const bytes = plain(result);
     if (bytes.length === 0) {
       this.#end(this.tasks[0] as ReadTask);
+      this.#reuse(false);
       return;
     }
+    const isInMemory = bytes.buffer === this.#memory?.buffer;
     const end = Math.min(bytes.length, this.#bytes);
     for (let at = 0; at < end; ) {
       const task = this.tasks[0] as ReadTask;
@@ -130,12 +135,22 @@ export class FileLane extends Lane {
         continue;
       }
       task.got += piece.length;
-      if (task.parts === undefined) task.parts = [piece];
-      else task.parts.push(piece);
+      const kept = isInMemory ? copy(piece) : piece; // it waits for the rest
+      if (task.parts === undefined) task.parts = [kept];
+      else task.parts.push(kept);
     }
+    this.#reuse(isInMemory);
   };
 
+  /** The call is through with its memory; `isSent`: what was read stands in it and was sent. */
+  #reuse(isSent: boolean): void {
+    if (this.#memory !== undefined) this.lanes.host.release(this.#memory, isSent);
+    this.#memory = undefined;
+  }
+
   readonly #readFailed = (error: unknown): void => {
+    // nobody knows whether the call is through with it
+    this.#memory = undefined;
     const task = this.tasks[0] as ReadTask;
     if (this.#count > 1) this.#single = this.#count;
     // The client asks for the rest, and is told then.

@@ -63,6 +63,10 @@ export class Handles {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
+  }
+
   /** Everything that is open. */
   get lanes(): readonly OpenLane[] {
     return [...this.#open];

@@ -48,8 +48,8 @@ export interface HostFile {
   stat(): Promise<HostStat>;
   /** The path at which the system itself has what is open, if it tells. */
   place(): Promise<string | undefined>;
-  /** At most `length` bytes from `offset` on, in memory of their own; none at the end. */
-  read(offset: number, length: number): Promise<Uint8Array>;
+  /** At most `length` bytes from `offset` on, none at the end; in `memory`, `length` bytes of it, or in memory of their own. */
+  read(offset: number, length: number, memory?: Uint8Array): Promise<Uint8Array>;
   /** Writes all of the pieces; without an offset where the system puts them, which is the end for `append`. */
   write(offset: number | undefined, pieces: readonly Uint8Array[]): Promise<void>;
   truncate(size: number): Promise<void>;

@@ -48,6 +48,10 @@ export interface LaneHost {
   readonly full: boolean;
   /** Sends the pieces of replies in order; they are never touched again. */
   send(pieces: readonly Uint8Array[]): void;
+  /** Memory to read into, of `READ_BATCH` bytes, if it can be used again. */
+  memory(): Uint8Array | undefined;
+  /** Gives such memory back: at once, or when all that was sent so far has left. */
+  release(memory: Uint8Array, isSent: boolean): void;
   /** A request waits for its answer from now on. */
   taken(task: Task): void;
   /** A request has its answer. */

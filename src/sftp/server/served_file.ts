@@ -18,8 +18,8 @@ export class ReadOnlyFile implements BackendFile {
     this.#figures = figures;
   }
 
-  read(offset: number, length: number): Promise<Uint8Array> {
-    return this.file.read(offset, length);
+  read(offset: number, length: number, memory?: Uint8Array): Promise<Uint8Array> {
+    return this.file.read(offset, length, memory);
   }
 
   async stat(): Promise<Attributes> {

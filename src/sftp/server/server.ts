@@ -27,6 +27,7 @@ import {
   TOLD_PACKET,
 } from './limits.ts';
 import { operate } from './operations.ts';
+import { ReadMemory } from './read_memory.ts';
 import { Requests } from './requests.ts';
 
 /** Options of `serveSftp`. */
@@ -81,6 +82,7 @@ class Session implements PipeSink, LaneHost {
   readonly #reject: (cause: SshError) => void;
   readonly #lanes: Lanes;
   readonly #handles: Handles;
+  readonly #readMemory: ReadMemory;
   readonly #responder: Responder;
   #forgetSignal: () => void = () => {};
   /** Requests without an answer, and what they count as in bytes. */
@@ -93,6 +95,8 @@ class Session implements PipeSink, LaneHost {
   #inTurn = false;
   #out: Uint8Array[] = [];
   #outLength = 0;
+  /** Bytes that the pipe was handed. */
+  #written = 0;
   #full = false;
   /** Bytes written since the pipe said that it is full. */
   #excess = 0;
@@ -114,6 +118,7 @@ class Session implements PipeSink, LaneHost {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#lanes = new Lanes(this);
+    this.#readMemory = new ReadMemory(pipe);
     this.#handles = new Handles(limits.openHandles, random);
     const packet = Math.min(limits.packetLength, TOLD_PACKET);
     const told = { packet, read: limits.readLength, write: packet - PACKET_OVERHEAD, handles: limits.openHandles };
@@ -189,6 +194,15 @@ class Session implements PipeSink, LaneHost {
     if (this.#outLength >= FLUSH_AT) this.#flush();
   }
 
+  memory(): Uint8Array | undefined {
+    return this.#readMemory.take(this.#written);
+  }
+
+  release(memory: Uint8Array, isSent: boolean): void {
+    if (isSent) this.#readMemory.lend(memory, this.#written + this.#outLength);
+    else this.#readMemory.give(memory);
+  }
+
   taken(task: Task): void {
     this.#pending++;
     this.#pendingBytes += task.size;
@@ -235,6 +249,7 @@ class Session implements PipeSink, LaneHost {
       this.#flush();
       if (!wasFull || this.#full) break;
     }
+    if (this.#handles.isEmpty) this.#readMemory.forget();
     if (!this.#held && this.#withheld > 0 && !this.#pipeClosed) {
       const count = this.#withheld;
       this.#withheld = 0;
@@ -255,6 +270,7 @@ class Session implements PipeSink, LaneHost {
   #flush(): void {
     if (this.#outLength === 0) return;
     const pieces = this.#out;
+    this.#written += this.#outLength;
     if (this.#full) this.#excess += this.#outLength;
     this.#out = [];
     this.#outLength = 0;
