@@ -8,7 +8,7 @@ import {
   parseAuthorizedKeys,
   type RefusedLine,
 } from '../keys/authorized_keys.ts';
-import type { LoginHandlers, Permissions } from './handlers.ts';
+import type { Attempt, Permissions, UserKey } from './handlers.ts';
 
 /** The content of a user's file, or nothing where there is no such user. */
 export type AuthorizedKeysSource =
@@ -26,6 +26,11 @@ export interface AuthorizedKeysLoginOptions {
 /** Minutes of a day: no time zone is further from UTC. */
 const LARGEST_OFFSET = 1440;
 
+/** A function for `auth.publickey`. With `partial` added, what it gives is one step of several. */
+export type AuthorizedKeysLogin = (
+  attempt: Attempt & { readonly key: UserKey },
+) => Promise<false | { readonly permissions: Permissions; readonly identity: AuthorizedKey }>;
+
 /**
  * `auth.publickey` for files in the form of OpenSSH, by user name; what a line restricts becomes the login's permissions, and
  * the line, an `AuthorizedKey`, its identity. A file is read again for each attempt. Throws `bad-argument`.
@@ -33,7 +38,7 @@ const LARGEST_OFFSET = 1440;
 export function authorizedKeys(
   source: AuthorizedKeysSource,
   options: AuthorizedKeysLoginOptions = {},
-): NonNullable<LoginHandlers['publickey']> {
+): AuthorizedKeysLogin {
   const { onRefused, utcOffset = 0 } = options;
   const isTable = typeof source === 'object' && source !== null && !(source instanceof Uint8Array);
   if (typeof source !== 'function' && !isTable) {

@@ -56,13 +56,13 @@ export interface Permissions {
 }
 
 /**
- * What comes of an attempt. `true`: logged in. `false`: no. `partial`: right, and one of these methods is wanted as well.
- * `changePassword`: the password is right and expired, this is what the user is asked; only to `password`.
+ * What comes of an attempt. `true`: logged in. `false`: no. `partial`: right, and one of these methods is wanted as well; what
+ * each step restricts is restricted in the end, and `identity` is that of the last step that gave one. `changePassword`: the password is right and expired, this is what the user is asked; only to `password`.
  */
 export type LoginResult =
   | boolean
   | { readonly permissions?: Permissions; readonly identity?: unknown }
-  | { readonly partial: readonly string[] }
+  | { readonly partial: readonly string[]; readonly permissions?: Permissions; readonly identity?: unknown }
   | { readonly changePassword: string };
 
 /** A round of questions (RFC 4256 §3.2). */
@@ -98,7 +98,7 @@ export interface Login {
   readonly username: string;
   readonly steps: readonly Step[];
   readonly permissions: Permissions;
-  /** What the function that let the user in gave as `identity`. */
+  /** What the functions that let the user in gave as `identity`: of several the last. */
   readonly identity: unknown;
   readonly peer: Peer;
 }

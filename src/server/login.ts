@@ -10,6 +10,7 @@ import { SshError, toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
 import { fingerprint, type PublicKey } from '../keys/public_key.ts';
 import type { Attempt, Login, LoginHandlers, LoginResult, Peer, QuestionRound, Step, UserKey } from './handlers.ts';
+import { bothAllow } from './permissions.ts';
 
 /** Milliseconds of one step: longer than a look-up in a file, short enough for an agent that shows many keys. */
 const REFUSAL_STEP = 100;
@@ -35,6 +36,11 @@ interface Conversation {
   over: boolean;
 }
 
+/** What the steps of a login give together. */
+type Granted = Pick<Login, 'permissions' | 'identity'>;
+
+const NOTHING_YET: Granted = { permissions: {}, identity: undefined };
+
 /** The methods that have a function, as FAILURE names them. */
 export function methodsOf(handlers: LoginHandlers): string[] {
   const methods: string[] = [];
@@ -47,7 +53,7 @@ export function methodsOf(handlers: LoginHandlers): string[] {
 export class LoginDesk {
   readonly #parts: LoginDeskParts;
   #steps: Step[] = [];
-  #granted: Pick<Login, 'permissions' | 'identity'> = { permissions: {}, identity: undefined };
+  #granted: Granted = NOTHING_YET;
   #conversation: Conversation | undefined;
 
   constructor(parts: LoginDeskParts) {
@@ -81,7 +87,10 @@ export class LoginDesk {
     const { handlers } = this.#parts;
     if (question.kind === 'responses') return await this.#goOn(question.responses);
     this.#abandon('The client turned to another method');
-    if (question.succeeded.length === 0) this.#steps = [];
+    if (question.succeeded.length === 0) {
+      this.#steps = [];
+      this.#granted = NOTHING_YET;
+    }
     const attempt = this.#attempt(question.username);
     if (question.kind === 'key-query') {
       return await this.#isAcceptable(attempt, this.#keyOf(question.publicKey), question.algorithm);
@@ -156,13 +165,22 @@ export class LoginDesk {
         this.#misused(`partial names "${name}", for which auth has no function; it has some for ${offered.join(', ')}`);
         return { verdict: 'refuse' };
       }
-      this.#steps.push(step);
-      return { verdict: 'partial', methods: result.partial };
+      return this.#grant(step, result) ? { verdict: 'partial', methods: result.partial } : { verdict: 'refuse' };
+    }
+    return this.#grant(step, result === true ? {} : result) ? { verdict: 'accept' } : { verdict: 'refuse' };
+  }
+
+  /** Keeps what a step that was right gives; false: it cannot be had together with what was given before. */
+  #grant(step: Step, { permissions, identity }: Partial<Granted>): boolean {
+    const before = this.#granted;
+    const all = before === NOTHING_YET ? (permissions ?? {}) : bothAllow(before.permissions, permissions ?? {});
+    if (all === undefined) {
+      this.#misused('Two steps of one login bind the user to two different commands');
+      return false;
     }
     this.#steps.push(step);
-    const { permissions = {}, identity } = result === true ? {} : result;
-    this.#granted = { permissions, identity };
-    return { verdict: 'accept' };
+    this.#granted = { permissions: all, identity: identity ?? before.identity };
+    return true;
   }
 
   #misused(message: string): void {
@@ -216,10 +234,15 @@ export class LoginDesk {
 /** Programs in plain JavaScript may give anything: what is not understood must let nobody in. */
 function isResult(value: unknown): value is LoginResult {
   if (typeof value !== 'object' || value === null) return typeof value === 'boolean';
+  if ('permissions' in value && !isPermissions(value.permissions)) return false;
   if ('changePassword' in value) return typeof value.changePassword === 'string';
   if (!('partial' in value)) return 'permissions' in value || 'identity' in value;
   const { partial } = value;
   return Array.isArray(partial) && partial.length > 0 && partial.every((method) => typeof method === 'string');
+}
+
+function isPermissions(value: unknown): boolean {
+  return value === undefined || (typeof value === 'object' && value !== null);
 }
 
 function ask(conversation: Conversation, round: QuestionRound): Promise<readonly string[]> {

@@ -5,6 +5,8 @@ import { describe } from 'node:test';
 import { key, keyboardInteractive, password } from '../../src/client/auth.ts';
 import { SshError } from '../../src/errors.ts';
 import { fingerprint } from '../../src/keys/public_key.ts';
+import { formatPublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { authorizedKeys } from '../../src/server/authorized_keys.ts';
 import type { Attempt, LoginHandlers, LoginResult, QuestionRound } from '../../src/server/handlers.ts';
 import { it } from '../support/limited.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
@@ -171,6 +173,54 @@ describe('login in several steps', () => {
       serving.connections[0]?.login?.steps.map(({ method }) => method),
       ['publickey', 'password'],
     );
+  });
+
+  it('keeps what each step restricts, and the identity that was given last', async () => {
+    const file = `command="backup",no-port-forwarding ${formatPublicKeyLine(first.publicKey)}`;
+    const keys = authorizedKeys({ ada: file });
+    for (const last of [true, { identity: 7 }, { permissions: { pty: false, portForwarding: true } }]) {
+      await using serving = await serve({
+        async publickey(attempt) {
+          const result = await keys(attempt);
+          return result && { ...result, partial: ['password'] };
+        },
+        password: () => last,
+      });
+      await serving.connect({ auth: [key(first), password('p')] });
+      const login = serving.connections[0]?.login;
+      const { command, portForwarding, pty } = login?.permissions ?? {};
+      const isTerminalRefused = typeof last === 'object' && 'permissions' in last;
+      assert.deepEqual([command, portForwarding, pty], ['backup', false, !isTerminalRefused]);
+      if (typeof last === 'object' && 'identity' in last) assert.equal(login?.identity, 7);
+      else assert.deepEqual({ ...(login?.identity as object), line: 1 }, login?.identity);
+    }
+  });
+
+  it('keeps nothing of what another user was granted', async () => {
+    await using serving = await serve({
+      publickey: () => ({ partial: ['password'], permissions: { command: 'x' }, identity: 'of ada' }),
+      password: () => true,
+    });
+    const raw = serving.raw();
+    await raw.handshake();
+    raw.client.requestSigned(first);
+    await raw.quiet();
+    assert.equal(raw.client.expect(51).at(-1), 1);
+    raw.client.requestPassword('p', 'bob');
+    await raw.quiet();
+    raw.client.expect(52);
+    const login = serving.connections[0]?.login;
+    assert.deepEqual([login?.username, login?.permissions, login?.identity], ['bob', {}, undefined]);
+  });
+
+  it('lets nobody in whom two steps bind to two commands', async () => {
+    await using serving = await serve({
+      publickey: () => ({ partial: ['password'], permissions: { command: 'a' } }),
+      password: () => ({ permissions: { command: 'b' } }),
+    });
+    await rejectsWith(serving.connect({ auth: [key(first), password('p')] }), 'auth-failed');
+    const failures = serving.takeFailures();
+    assert.deepEqual(failures, ['bad-argument: Two steps of one login bind the user to two different commands']);
   });
 
   it('takes two keys, which must be two (T34)', async () => {

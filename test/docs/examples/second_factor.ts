@@ -7,7 +7,9 @@ const keys = authorizedKeys({ ada: await readFile('ada.pub') });
 
 const auth: LoginHandlers = {
   async publickey(attempt) {
-    return (await keys(attempt)) && { partial: ['keyboard-interactive'] };
+    const result = await keys(attempt);
+    // what the line in the file restricts stays restricted
+    return result && { ...result, partial: ['keyboard-interactive'] };
   },
   async keyboardInteractive({ username, steps }, ask) {
     if (steps.at(-1)?.method !== 'publickey') return false; // the key comes first
