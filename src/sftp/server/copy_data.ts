@@ -5,6 +5,7 @@
 
 import { okReply, statusReply } from '../proto/replies.ts';
 import { Status } from '../proto/status.ts';
+import type { BackendFile } from './backend.ts';
 import { refuse, unsupported } from './errors.ts';
 import type { FileLane } from './file_lane.ts';
 import { COPY_PIECE, COPY_TURN } from './limits.ts';
@@ -25,7 +26,9 @@ export async function copyData(id: number, from: FileLane, to: FileLane, range: 
   const { file: source } = from;
   const { file: target } = to;
   if (source.read === undefined || target.write === undefined) throw unsupported('copying');
-  let left = range.length === 0 ? Number.POSITIVE_INFINITY : range.length;
+  const wanted = range.length === 0 ? Number.POSITIVE_INFINITY : range.length;
+  let left = Math.min(wanted, await bytesFrom(source, range.fromOffset));
+  const isShort = left < range.length;
   let done = 0;
   let pause = COPY_TURN;
   while (left > 0) {
@@ -44,5 +47,14 @@ export async function copyData(id: number, from: FileLane, to: FileLane, range: 
     await new Promise<void>((resolve) => setTimeout(resolve));
     pause = done + COPY_TURN;
   }
-  return left > 0 && range.length > 0 ? statusReply(id, Status.eof) : okReply(id);
+  return isShort || (left > 0 && range.length > 0) ? statusReply(id, Status.eof) : okReply(id);
+}
+
+/**
+ * Bytes that the file has now from `offset` on: what is appended meanwhile is not copied, because it may be the copy itself, where
+ * the two are one file under two names. What says that it ends before may have content all the same, as files of `/proc`.
+ */
+async function bytesFrom(file: BackendFile, offset: number): Promise<number> {
+  const { size = 0 } = (await file.stat?.()) ?? {};
+  return size > offset ? size - offset : Number.POSITIVE_INFINITY;
 }
