@@ -32,7 +32,7 @@ export interface MemoryFilesOptions {
   readonly files?: Readonly<Record<string, string | Uint8Array>> | undefined;
   /** Bytes that all files together may take. Default: 1 GiB. */
   readonly maxBytes?: number | undefined;
-  /** Files, directories and links together. Default: 100 000. */
+  /** Names of files, directories and links together, and open files without one. Default: 100 000. */
   readonly maxFiles?: number | undefined;
   /** Where relative paths begin. Default: `/`. */
   readonly home?: string | undefined;
@@ -278,8 +278,7 @@ class Memory implements MemoryFiles {
     const node = this.#existing(from, false);
     if (node.kind === 'directory') throw new PosixError('EPERM', from);
     const place = locate(this.#root, to, false);
-    checkNew(place);
-    this.#attach(place, node);
+    this.#enter(place, node);
     node.links++;
   }
 
@@ -345,7 +344,7 @@ class Memory implements MemoryFiles {
     return true;
   }
 
-  /** Gives a new node its name. */
+  /** Gives a node that is new, or another name besides those that it has. */
   #enter(place: Place, node: TreeNode): void {
     checkNew(place);
     if (this.#usedFiles >= this.#maxFiles) throw new PosixError('ENOSPC', place.path);
@@ -357,7 +356,9 @@ class Memory implements MemoryFiles {
   #leave(place: Place, node: TreeNode): void {
     this.#detach(place, node);
     node.links -= node.kind === 'directory' ? 2 : 1;
-    this.#freeIfUnused(node);
+    // the last name of a file counts for as long as it is open
+    if (node.links > 0) this.#usedFiles--;
+    else this.#freeIfUnused(node);
   }
 
   #attach(place: Place, node: TreeNode): void {

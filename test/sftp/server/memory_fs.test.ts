@@ -100,6 +100,27 @@ describe('memoryFiles', () => {
     assert.deepEqual([files.statvfs().freeFiles, files.statvfs().freeBlocks], [3, 256]);
   });
 
+  it('hard links count as files do, since each takes memory', () => {
+    const files = memoryFiles({ maxFiles: 3 });
+    const file = open(files, '/a', { create: true });
+    files.hardlink('/a', '/b');
+    files.hardlink('/b', '/c');
+    assert.equal(files.statvfs().freeFiles, 0);
+    throws('ENOSPC', () => files.hardlink('/a', '/d'));
+    throws('ENOSPC', () => files.mkdir('/d', {}));
+    files.posixRename('/a', '/moved');
+    assert.equal(files.statvfs().freeFiles, 0);
+    files.remove('/moved');
+    assert.equal(files.statvfs().freeFiles, 1);
+    files.posixRename('/b', '/c'); // two names of one file stay
+    assert.equal(files.statvfs().freeFiles, 1);
+    files.remove('/b');
+    files.remove('/c');
+    assert.equal(files.statvfs().freeFiles, 2, 'it is still open');
+    file.close();
+    assert.equal(files.statvfs().freeFiles, 3);
+  });
+
   it('hard links are names of one file', () => {
     const files = memoryFiles({ files: { '/a': 'x' } });
     files.hardlink('/a', '/b');
