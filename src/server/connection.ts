@@ -88,6 +88,11 @@ export class ServerConnection {
     });
   }
 
+  /** Resolves once the byte stream is down, some time after `closed`. Never rejects. */
+  get down(): Promise<void> {
+    return this.#driver.down;
+  }
+
   /** Starts the connection. The server has called it; it is not for others. */
   start(): void {
     this.#driver.start();

@@ -18,6 +18,8 @@ export interface ServerParts {
 export class Server {
   readonly #parts: ServerParts;
   readonly #connections = new Set<ServerConnection>();
+  /** Byte streams that are not down yet: one whose connection has ended takes a socket until its peer lets go. */
+  #streams = 0;
   #unauthenticated = 0;
   #closed = false;
 
@@ -34,7 +36,7 @@ export class Server {
   accept(pipe: BytePipe, remote?: { readonly address: string; readonly port: number }): ServerConnection | undefined {
     const { settings, crypto, clock } = this.#parts;
     const { connections, unauthenticated } = settings.capacity;
-    if (this.#closed || this.#connections.size >= connections || this.#unauthenticated >= unauthenticated) {
+    if (this.#closed || this.#streams >= connections || this.#unauthenticated >= unauthenticated) {
       discard(pipe);
       return undefined;
     }
@@ -57,11 +59,13 @@ export class Server {
       tell(() => settings.onLogin(login, connection));
     };
     const connection = new ServerConnection({ pipe, remote, settings, crypto, clock, loggedIn });
+    this.#streams++;
     this.#unauthenticated++;
     this.#connections.add(connection);
-    connection.closed.then(() => {
+    connection.closed.then(() => this.#connections.delete(connection));
+    connection.down.then(() => {
+      this.#streams--;
       settle();
-      this.#connections.delete(connection);
     });
     tell(() => settings.onConnection(connection));
     connection.start();
