@@ -8,6 +8,9 @@ import { MAX_WINDOW, ReceiveWindow } from './window.ts';
 /** `write` asks for patience above this many queued bytes, and `channel-drain` comes at half of it. */
 export const QUEUE_MARK: number = 1024 * 1024;
 
+/** The same for pieces: a program that writes byte by byte would make each byte cost some hundred. */
+export const QUEUE_PIECES: number = 8192;
+
 /**
  * The most data in one packet of ours. Peers must take packets of 35000 bytes (RFC 4253 §6.1); some announce gigabytes as a
  * channel's maximum although their transport takes far less.
@@ -89,7 +92,7 @@ export class Channel {
       this.#queue.push({ kind, bytes });
       this.#queued += bytes.length;
     }
-    if (this.#queued >= QUEUE_MARK) this.#full = true;
+    if (this.#queued >= QUEUE_MARK || this.#pieces >= QUEUE_PIECES) this.#full = true;
     return !this.#full;
   }
 
@@ -99,6 +102,10 @@ export class Channel {
     this.#first = 0;
     this.#offset = 0;
     this.#queued = 0;
+  }
+
+  get #pieces(): number {
+    return this.#queue.length - this.#first;
   }
 
   /** Bytes that are queued; what they are in is not needed once they have left. */
@@ -113,7 +120,7 @@ export class Channel {
 
   /** After `queue` returned false: true once, when what is queued has shrunk enough. */
   hasDrained(): boolean {
-    if (!this.#full || this.#queued > QUEUE_MARK / 2) return false;
+    if (!this.#full || this.#queued > QUEUE_MARK / 2 || this.#pieces > QUEUE_PIECES / 2) return false;
     this.#full = false;
     return true;
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { concat, uint32At } from '../../src/bytes/bytes.ts';
 import { hex } from '../../src/bytes/text.ts';
-import { Channel, QUEUE_MARK } from '../../src/core/channel.ts';
+import { Channel, QUEUE_MARK, QUEUE_PIECES } from '../../src/core/channel.ts';
 import { drawBelow } from '../support/feed.ts';
 import { seededRandom } from '../support/random.ts';
 import { pattern, thrown } from './tools.ts';
@@ -236,6 +236,22 @@ describe('Channel.queue', () => {
     assert.equal(channel.queue([pattern(10)], 0), true);
     all(channel);
     assert.equal(channel.hasDrained(), false, 'nobody waits');
+  });
+
+  it('asks for patience from so many pieces on, however short, and says once when half of them are gone', () => {
+    assert.equal(QUEUE_PIECES, 8192);
+    const channel = openChannel(0xffffffff, 1000);
+    for (let i = 1; i < 8192; i++) assert.equal(channel.queue([Uint8Array.of(i)], 0), true);
+    assert.equal(channel.queue([Uint8Array.of(0)], 0), false);
+    const drained: number[] = [];
+    let sent = 0;
+    for (let data = next(channel); data !== undefined; data = next(channel)) {
+      sent += data.data.length;
+      if (channel.hasDrained()) drained.push(sent);
+    }
+    assert.deepEqual(drained, [5000], 'with the first packet that leaves no more than 4096');
+    assert.equal(sent, 8192);
+    assert.equal(channel.queue([Uint8Array.of(1)], 0), true);
   });
 
   it('is emptied by dropQueue, and goes on from there', () => {
