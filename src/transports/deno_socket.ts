@@ -1,6 +1,7 @@
 /** A TCP connection of Deno as a byte pipe. */
 
 import { join } from '../bytes/bytes.ts';
+import { packed } from '../bytes/pieces.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -95,8 +96,11 @@ class DenoSocketPipe implements BytePipe {
 
   write(pieces: readonly Uint8Array[]): boolean {
     if (this.#closed || this.#ending) return true;
-    for (const piece of pieces) this.#queued += piece.length;
-    this.#batches.push(pieces);
+    let size = 0;
+    for (const piece of pieces) size += piece.length;
+    this.#queued += size;
+    // a peer that reads nothing must not make us keep a million pieces of a few bytes
+    this.#batches.push(packed(pieces, size));
     if (!this.#writing) this.#writeAll();
     this.#full ||= this.#queued >= WRITE_BOUND;
     return !this.#full;

@@ -2,6 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { plain } from '../bytes/bytes.ts';
+import { packed } from '../bytes/pieces.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -12,6 +13,9 @@ import { connectFailed, connectionLost, connectTimeout } from './connect_error.t
 const READ_BOUND = 1024 * 1024;
 /** Bytes that the socket has not taken at which `write` says no. */
 const WRITE_BOUND = 1024 * 1024;
+
+/** What one `write` counts as at least: what the socket keeps for it. */
+const WRITE_COST = 512;
 
 /** Connects; rejects with `connect-failed`, `timeout` or `aborted`. */
 export function dialNode(options: DialOptions): Promise<BytePipe> {
@@ -126,17 +130,16 @@ export class NodeSocketPipe implements BytePipe {
 
   write(pieces: readonly Uint8Array[]): boolean {
     const socket = this.#socket;
-    const last = pieces[pieces.length - 1];
-    if (socket.destroyed || socket.writableEnded || last === undefined) return true;
-    let size = last.length;
+    if (socket.destroyed || socket.writableEnded || pieces.length === 0) return true;
+    let size = 0;
+    for (const piece of pieces) size += piece.length;
+    // a peer that reads nothing must not make us keep a million pieces of a few bytes
+    const few = packed(pieces, size);
+    const cost = Math.max(size, WRITE_COST);
     socket.cork();
-    for (let i = 0; i < pieces.length - 1; i++) {
-      const piece = pieces[i] as Uint8Array;
-      size += piece.length;
-      socket.write(piece);
-    }
-    this.#queued += size;
-    socket.write(last, () => this.#written(size));
+    for (let i = 0; i < few.length - 1; i++) socket.write(few[i] as Uint8Array);
+    this.#queued += cost;
+    socket.write(few[few.length - 1] as Uint8Array, () => this.#written(cost));
     socket.uncork();
     this.#full ||= this.#queued >= WRITE_BOUND;
     return !this.#full;

@@ -2,9 +2,24 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { piecesAfter } from '../../src/bytes/pieces.ts';
+import { packed, piecesAfter } from '../../src/bytes/pieces.ts';
 
 const bytes = (...values: number[]): Uint8Array => new Uint8Array(values);
+
+describe('packed', () => {
+  it('makes one of pieces that are short on average, and leaves others as they are', () => {
+    const short = [bytes(1, 2), bytes(), new Uint8Array(1023 * 3 - 2), bytes(9)];
+    const length = short.reduce((sum, piece) => sum + piece.length, 0);
+    const [one, ...rest] = packed(short, length);
+    assert.deepEqual(rest, []);
+    assert.deepEqual([one?.length, one?.[0], one?.[1], one?.[length - 1]], [3070, 1, 2, 9]);
+    const long = [bytes(1), new Uint8Array(2047)];
+    assert.equal(packed(long, 2048), long);
+    const single = [bytes(1)];
+    assert.equal(packed(single, 1), single);
+    assert.deepEqual(packed([], 0), []);
+  });
+});
 
 describe('piecesAfter', () => {
   const pieces = [bytes(), bytes(1, 2, 3), bytes(4), bytes(), bytes(5, 6)];

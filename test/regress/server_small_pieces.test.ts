@@ -1,9 +1,11 @@
 /**
  * Clients that send byte by byte to where nobody reads yet: a session before its program, a forwarded connection whose target
- * takes nothing. Each byte alone would cost the server some hundred, within one window hundreds of megabytes.
+ * takes nothing; and clients that read nothing of what they make the server say in packets of a few bytes. Each byte alone would cost the server some hundred, within one window hundreds of megabytes.
  */
 
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
 import { describe } from 'node:test';
 import { join } from '../../src/bytes/bytes.ts';
 import { ChannelPipe } from '../../src/io/channel_pipe.ts';
@@ -11,6 +13,7 @@ import { Driver } from '../../src/io/driver.ts';
 import { memoryPipes } from '../../src/io/memory_pipe.ts';
 import type { BytePipe, PipeSink } from '../../src/io/pipe.ts';
 import { splice } from '../../src/io/splice.ts';
+import { NodeSocketPipe } from '../../src/transports/node_socket.ts';
 import { FakeConnection, settled } from '../support/fake_connection.ts';
 import { it } from '../support/limited.ts';
 import { PipeEnd } from '../support/pipe_end.ts';
@@ -53,6 +56,22 @@ describe('byte by byte', () => {
     await settled();
     assertFew(end.chunks);
     assert.deepEqual(end.notices, ['end', 'closed']);
+  });
+
+  it('a socket that takes nothing keeps few arrays, and is full of many short writes', () => {
+    const kept: Uint8Array[] = [];
+    const socket = Object.assign(new EventEmitter(), {
+      cork: () => {},
+      uncork: () => {},
+      write: (bytes: Uint8Array) => kept.push(bytes),
+    });
+    const pipe = new NodeSocketPipe(socket as unknown as Socket, { deliver: () => {} });
+    const packet = (index: number): Uint8Array => Uint8Array.of(at(index));
+    assert.equal(pipe.write(Array.from({ length: MANY }, (_, index) => packet(index))), true);
+    assertFew(kept);
+    let writes = 0;
+    while (pipe.write([packet(0)]) && writes < 10_000) writes++;
+    assert.ok(writes < 2048, `${writes} writes`);
   });
 
   it('a forwarded connection whose target has no room keeps few arrays', () => {
