@@ -94,12 +94,15 @@ export function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** C0, DEL, C1, and the bidirectional controls that can reorder what a terminal shows. */
+/**
+ * C0, DEL, C1, the bidirectional controls that can reorder what a terminal shows, and the separators U+2028 and U+2029, at which
+ * `node:readline` and others end a line: nobody may write into a log what looks like a line of its own.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /**
- * Text from a peer made safe to show: control and bidirectional characters become `\xNN` or `\uNNNN`, and what is
+ * Text from a peer made safe to show: control and bidirectional characters, and ends of lines, become `\xNN` or `\uNNNN`, and what is
  * longer than `max` characters is cut with an ellipsis.
  */
 export function printable(value: string | Uint8Array, max = 200): string {

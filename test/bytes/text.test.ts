@@ -115,8 +115,14 @@ describe('printable', () => {
     }
   });
 
+  it('leaves nothing that ends a line for anybody', () => {
+    const ends = '\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029';
+    const shown = printable(`a${ends.split('').join('b')}c`);
+    assert.equal(shown, 'a\\x0ab\\x0bb\\x0cb\\x0db\\x1cb\\x1db\\x1eb\\x85b\\u2028b\\u2029c');
+  });
+
   it('escapes bidirectional controls', () => {
-    assert.equal(printable('a\u202eb\u2066c\u200f\ufeff'), 'a\\u202eb\\u2066c\\u200f\\ufeff');
+    assert.equal(printable('a\u202eb\u2066c\u200f\ufeff\u061c'), 'a\\u202eb\\u2066c\\u200f\\ufeff\\u061c');
   });
 
   it('cuts what is too long, and says so', () => {
