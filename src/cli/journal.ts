@@ -6,6 +6,7 @@
 import process from 'node:process';
 import { addressName } from '../transports/connect_error.ts';
 import { oneLine } from './exit.ts';
+import { jsonLine } from './json_line.ts';
 import { print } from './output.ts';
 import type { AlgorithmReport } from './report.ts';
 
@@ -84,7 +85,7 @@ export class Journal {
 
 /** An event as one line of JSON: its name first, then when it was. */
 export function eventJson({ event, ...members }: { readonly event: string }): string {
-  return JSON.stringify({ event, time: timeText(), ...members });
+  return jsonLine({ event, time: timeText(), ...members });
 }
 
 /** Now, in UTC, to the second. */

@@ -7,6 +7,7 @@ import type { DirectoryEntry } from '../sftp/list.ts';
 import { fileKind } from '../sftp/proto/attrs.ts';
 import type { LsCommand } from './args.ts';
 import { openConnection } from './connection.ts';
+import { jsonLine } from './json_line.ts';
 import { entryReport, longLines, shownName, sorted } from './listing.ts';
 import { print } from './output.ts';
 import { algorithmReport } from './report.ts';
@@ -26,7 +27,7 @@ export async function ls(command: LsCommand, signal: AbortSignal): Promise<numbe
     const entries = sorted(found);
     if (command.json) {
       const algorithms = algorithmReport(ssh.info.algorithms, 'toClient');
-      await print(`${JSON.stringify({ entries: entries.map(entryReport), algorithms })}\n`);
+      await print(`${jsonLine({ entries: entries.map(entryReport), algorithms })}\n`);
     } else {
       const lines = command.long ? longLines(entries) : entries.map(shownName);
       await print(lines.map((line) => `${line}\n`).join(''));

@@ -7,6 +7,7 @@ import type { SshClient } from '../ssh_client.ts';
 import type { RunCommand } from './args.ts';
 import { openConnection } from './connection.ts';
 import { EXIT_CONNECTION, noticeLine, signalStatus } from './exit.ts';
+import { jsonLine } from './json_line.ts';
 import { print, writeOutput } from './output.ts';
 import { algorithmReport, rounded } from './report.ts';
 
@@ -65,6 +66,6 @@ async function collected(ssh: SshClient, command: RunCommand, signal: AbortSigna
     seconds: rounded((performance.now() - started) / 1000, 6),
     algorithms: algorithmReport(ssh.info.algorithms, 'toClient'),
   };
-  await print(`${JSON.stringify(report)}\n`);
+  await print(`${jsonLine(report)}\n`);
   return result;
 }

@@ -7,6 +7,7 @@ import type { SftpClient } from '../sftp/client.ts';
 import type { TransferOptions, TransferStats } from '../sftp/options.ts';
 import type { GetCommand, PutCommand } from './args.ts';
 import { openConnection } from './connection.ts';
+import { jsonLine } from './json_line.ts';
 import { print } from './output.ts';
 import { ProgressMeter } from './progress.ts';
 import { algorithmReport, transferReport } from './report.ts';
@@ -44,7 +45,7 @@ export async function transfer<S extends TransferStats>(
       const direction = command.name === 'get' ? 'toClient' : 'toServer';
       const algorithms = algorithmReport(ssh.info.algorithms, direction);
       const report = transferReport({ ...stats, milliseconds, window: DEFAULT_WINDOW }, algorithms);
-      await print(`${JSON.stringify(report)}\n`);
+      await print(`${jsonLine(report)}\n`);
     }
     return stats;
   } finally {
