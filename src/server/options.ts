@@ -59,7 +59,7 @@ export interface ServerOptions extends SideOptions {
   readonly onConnection?: ((connection: ServerConnection) => void) | undefined;
   /** Called when somebody has logged in, before anything that they ask for; where it throws, the connection ends. */
   readonly onLogin?: ((login: Login, connection: ServerConnection) => void) | undefined;
-  /** Called with what a function of yours threw, and with what a listener met. Default: nobody is told. */
+  /** Called with what a function of yours threw, and with what a listener met. Default: nobody is told. What it throws itself is dropped. */
   readonly onError?: ((error: SshError) => void) | undefined;
 }
 
@@ -85,7 +85,6 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   requireFunctions('session.subsystems', session.subsystems ?? {}, Object.keys(session.subsystems ?? {}));
   requireFunctions('forward', forward, ['connect', 'listen']);
   requireFunctions('options', options, ['onConnection', 'onLogin', 'onError']);
-  requireFunctions('options', options, ['onConnection', 'onLogin', 'onError']);
   const methods = methodsOf(auth);
   if (methods.length === 0 && auth.none === undefined) {
     throw badArgument('auth has no function, so nobody could log in: give publickey, password or keyboardInteractive');
@@ -110,9 +109,20 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   const signers = await Promise.all(hostKeys.map((key) => signerFor(key, crypto)));
   // what would end every connection is told before there is one
   signable(chooseAlgorithms(crypto, settings.algorithms).hostKeys, signers);
-  const { onConnection = () => {}, onLogin = () => {}, onError = () => {} } = options;
+  const { onConnection = () => {}, onLogin = () => {} } = options;
+  const onError = (error: SshError): void => tell(options, error);
   const handlers = { auth, methods, session, forward };
   return { ...settings, ...handlers, hostKeys: signers, banner, signatures, capacity, onConnection, onLogin, onError };
+}
+
+/** Who is told of errors has none to tell: what it throws, now or later, must not end the program, for a client can bring it about. */
+function tell(options: ServerOptions, error: SshError): void {
+  try {
+    const result: unknown = options.onError?.(error);
+    if (result instanceof Promise) result.catch(() => {});
+  } catch {
+    // nobody is left who could be told
+  }
 }
 
 function signaturesOf(given: ServerOptions['signatures']): readonly string[] {

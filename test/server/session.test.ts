@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { encodeFields } from '../../src/bytes/schema.ts';
 import { utf8 } from '../../src/bytes/text.ts';
+import { password as passwordMethod } from '../../src/client/auth.ts';
 import { SshError } from '../../src/errors.ts';
 import type { Permissions } from '../../src/server/handlers.ts';
 import type { Program, ProgramEnd, ServerSession, SessionHandlers } from '../../src/server/session.ts';
@@ -371,6 +372,29 @@ describe('how a program ends', () => {
     assert.deepEqual([code, text(stdout), text(stderr)], [1, '', '']);
     assert.equal((await (await ssh.shell()).exit).code, 1);
     assert.deepEqual(serving.takeFailures(), ['internal: secret path', 'limit: too much']);
+  });
+
+  it('is code 1 also where an onError throws, or rejects', async () => {
+    const unwilling = [
+      (): never => {
+        throw new Error('the log is full');
+      },
+      (): void => Promise.reject(new Error('the log is full')) as unknown as undefined,
+    ];
+    for (const onError of unwilling) {
+      const exec = (): never => {
+        throw new Error('no');
+      };
+      const password = ({ password }: { password: string }): boolean => {
+        if (password === 'secret') return true;
+        throw new Error('no');
+      };
+      await using serving = await Serving.start({ session: { exec }, auth: { password }, onError });
+      await rejectsWith(serving.connect({ auth: [passwordMethod('wrong')] }), 'auth-failed');
+      const ssh = await serving.connect();
+      assert.equal((await ssh.run('x')).code, 1);
+      assert.equal((await ssh.run('x')).code, 1, 'the connection is not harmed');
+    }
   });
 
   it('comes after all output: data, EOF, exit-status, CLOSE', async () => {
