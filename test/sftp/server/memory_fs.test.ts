@@ -100,6 +100,18 @@ describe('memoryFiles', () => {
     assert.deepEqual([files.statvfs().freeFiles, files.statvfs().freeBlocks], [3, 256]);
   });
 
+  it('gives up on links that make a way too long', () => {
+    const files = memoryFiles({ files: { '/d/f': 'x' } });
+    const long = 'd/../'.repeat(800);
+    files.symlink(`${long}d`, '/1');
+    files.symlink(`${long}1`, '/2');
+    files.symlink(`${long}2`, '/3');
+    assert.equal(text(files, '/2/f'), 'x');
+    throws('ELOOP', () => files.stat('/3/f'));
+    files.symlink(`${'./'.repeat(2000)}2`, '/4');
+    throws('ELOOP', () => files.stat('/4'));
+  });
+
   it('hard links count as files do, since each takes memory', () => {
     const files = memoryFiles({ maxFiles: 3 });
     const file = open(files, '/a', { create: true });
