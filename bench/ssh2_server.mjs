@@ -31,6 +31,7 @@ function attrsOf(stats) {
 }
 
 function serveFiles(sftp) {
+  sftp.on('end', () => sftp.end());
   const fdOf = (handle) => handle.readUInt32BE(0);
   const done = (id) => (error) => sftp.status(id, error ? STATUS_CODE.FAILURE : STATUS_CODE.OK);
   const attributes = (id) => (error, stats) =>
