@@ -1,6 +1,7 @@
 /** A TCP connection of Bun as a byte pipe. */
 
 import { join, plain } from '../bytes/bytes.ts';
+import { releaseMemory } from '../bytes/release.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -121,6 +122,7 @@ export class BunSocketPipe implements BytePipe {
   write(pieces: readonly Uint8Array[]): boolean {
     if (this.#closed || this.#ending) return true;
     const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : join(pieces);
+    if (pieces.length > 1) for (const piece of pieces) releaseMemory(piece);
     this.#queued += bytes.length;
     this.#rest.push(bytes);
     if (this.#rest.length === 1) this.#send();
@@ -167,6 +169,7 @@ export class BunSocketPipe implements BytePipe {
         this.#rest[0] = bytes.subarray(taken);
         return;
       }
+      releaseMemory(bytes);
       this.#rest.shift();
     }
   }

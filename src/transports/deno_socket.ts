@@ -2,6 +2,7 @@
 
 import { join } from '../bytes/bytes.ts';
 import { packed } from '../bytes/pieces.ts';
+import { releaseMemory } from '../bytes/release.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -155,9 +156,12 @@ class DenoSocketPipe implements BytePipe {
     try {
       for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift()) {
         const bytes = join(batch);
-        for (let at = 0; at < bytes.length; ) at += await this.#conn.write(bytes.subarray(at));
+        if (batch.length > 1) for (const piece of batch) releaseMemory(piece);
+        const { length } = bytes;
+        for (let at = 0; at < length; ) at += await this.#conn.write(bytes.subarray(at));
+        releaseMemory(bytes);
         if (this.#closed) return;
-        this.#queued -= bytes.length;
+        this.#queued -= length;
         if (this.#full && this.#queued <= WRITE_BOUND / 2) {
           this.#full = false;
           this.#sink?.drain();

@@ -3,6 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { plain } from '../bytes/bytes.ts';
 import { packed } from '../bytes/pieces.ts';
+import { releaseMemory } from '../bytes/release.ts';
 import type { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
@@ -139,7 +140,10 @@ export class NodeSocketPipe implements BytePipe {
     socket.cork();
     for (let i = 0; i < few.length - 1; i++) socket.write(few[i] as Uint8Array);
     this.#queued += cost;
-    socket.write(few[few.length - 1] as Uint8Array, () => this.#written(cost));
+    socket.write(few[few.length - 1] as Uint8Array, () => {
+      for (const piece of few) releaseMemory(piece);
+      this.#written(cost);
+    });
     socket.uncork();
     this.#full ||= this.#queued >= WRITE_BOUND;
     return !this.#full;
