@@ -92,6 +92,7 @@ export {
 export type { Signer } from './keys/signature.ts';
 export type { ListenServerOptions, ServerOptions, SshServer } from './serve.ts';
 export {
+  type AuthorizedKeysLogin,
   type AuthorizedKeysLoginOptions,
   type AuthorizedKeysSource,
   authorizedKeys,

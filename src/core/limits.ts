@@ -22,6 +22,8 @@ export interface Limits {
   readonly prompts: number;
   /** Rounds and attempts of authentication before we stop: no server, and no client, needs as many. */
   readonly authRounds: number;
+  /** Key exchanges that a peer may begin before the login: each costs a server a signature, and none but the first is needed. */
+  readonly earlyExchanges: number;
   /** Refused attempts to log in that a server takes; OpenSSH's MaxAuthTries. Queries of keys are not attempts. */
   readonly authFailures: number;
   /** From the start to the peer's identification. */
@@ -47,6 +49,7 @@ export const defaultLimits: Limits = {
   channels: 1024,
   prompts: 100,
   authRounds: 64,
+  earlyExchanges: 16,
   authFailures: 6,
   identificationTime: 30_000,
   keyExchangeTime: 60_000,

@@ -71,6 +71,8 @@ export class Transport {
   #peer: PeerIdentification | undefined;
   #sealed: Uint8Array[] = [];
   #keyed = false;
+  /** KEXINITs of the peer before the login. */
+  #early = 0;
   #ended = false;
 
   constructor(config: TransportConfig, host: TransportHost) {
@@ -239,6 +241,16 @@ export class Transport {
     if (this.#keyed || this.#config.role === 'client') this.#kexTimer.start();
   }
 
+  #countEarly(): void {
+    const { earlyExchanges } = this.#config.limits;
+    if (this.#host.phase() === 'open' || ++this.#early <= earlyExchanges) return;
+    throw new SshError('limit', `The peer began more than ${earlyExchanges} key exchanges before the login`, {
+      fault: 'peer',
+      phase: 'key-exchange',
+      disconnect: DisconnectReason.byApplication,
+    });
+  }
+
   #bulk(): readonly Uint8Array[] | undefined {
     return this.#queue.gateOpen && !this.#ended ? this.#host.bulk() : undefined;
   }
@@ -307,6 +319,7 @@ export class Transport {
         this.#host.extInfo(readExtInfo(payload, this.#config.limits));
         return true;
       case transport.kexinit.number:
+        this.#countEarly();
         this.#startKexTimer();
         this.#kex.onKexinit(payload, sequence);
         return true;

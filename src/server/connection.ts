@@ -17,7 +17,7 @@ import { OpenFailureReason } from '../wire/numbers.ts';
 import { Forwarding } from './forward.ts';
 import type { ForwardHandlers, Login, LoginHandlers, Peer } from './handlers.ts';
 import { LoginDesk, type LoginQuestion } from './login.ts';
-import { ServerSession, type SessionHandlers } from './session.ts';
+import { type Running, ServerSession, type SessionHandlers } from './session.ts';
 
 /** Global requests of one client that may wait for the answer to an earlier one. */
 const WAITING_REQUESTS = 64;
@@ -31,7 +31,7 @@ export interface ConnectionSettings extends SideSettings {
   readonly forward: ForwardHandlers;
   readonly banner: string;
   readonly signatures: readonly string[];
-  readonly capacity: { readonly sessions: number };
+  readonly capacity: { readonly sessions: number; readonly programs: number };
   readonly onError: (error: SshError) => void;
 }
 
@@ -55,6 +55,7 @@ export class ServerConnection {
   readonly #desk: LoginDesk;
   #login: Login | undefined;
   #forwarding: Forwarding | undefined;
+  readonly #programs: Running;
   #sessions = 0;
   #requests: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -64,6 +65,7 @@ export class ServerConnection {
   constructor(parts: ServerConnectionParts) {
     const { settings, crypto, clock, pipe } = parts;
     this.#parts = parts;
+    this.#programs = { count: 0, most: settings.capacity.programs };
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -199,6 +201,7 @@ export class ServerConnection {
       login: this.#login as Login,
       handlers: settings.session,
       window: settings.window,
+      programs: this.#programs,
       failed: (error) => this.#failed(error),
       freed: () => void this.#sessions--,
     });

@@ -32,8 +32,12 @@ export interface ServerCapacity {
   readonly connections: number;
   /** Of those, how many may be not logged in yet. Default: 100. */
   readonly unauthenticated: number;
+  /** Of those, how many may come from one address. Default: as many. */
+  readonly unauthenticatedPerAddress: number;
   /** Sessions open at once in one connection. Default: 10, as in OpenSSH (MaxSessions). */
   readonly sessions: number;
+  /** Programs that run at once in one connection, those of sessions that have ended with them. Default: 64. */
+  readonly programs: number;
 }
 
 /** Options of a server. */
@@ -70,7 +74,13 @@ export interface ServerSettings extends ConnectionSettings {
   readonly onLogin: (login: Login, connection: ServerConnection) => void;
 }
 
-const DEFAULT_CAPACITY: ServerCapacity = { connections: 1024, unauthenticated: 100, sessions: 10 };
+const DEFAULT_CAPACITY: ServerCapacity = {
+  connections: 1024,
+  unauthenticated: 100,
+  unauthenticatedPerAddress: Number.POSITIVE_INFINITY,
+  sessions: 10,
+  programs: 64,
+};
 
 /** Checks the options and adds the defaults; throws `bad-argument`, or what is wrong with a host key. */
 export async function serverSettings(options: ServerOptions, crypto: CryptoProvider): Promise<ServerSettings> {

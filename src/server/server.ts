@@ -21,6 +21,8 @@ export class Server {
   /** Byte streams that are not down yet: one whose connection has ended takes a socket until its peer lets go. */
   #streams = 0;
   #unauthenticated = 0;
+  /** The same by address; nothing is kept of those that have none. */
+  readonly #waiting = new Map<string, number>();
   #closed = false;
 
   constructor(parts: ServerParts) {
@@ -35,15 +37,20 @@ export class Server {
   /** Serves a client over `pipe`, which is the server's from now on. `undefined`: there are too many already. */
   accept(pipe: BytePipe, remote?: { readonly address: string; readonly port: number }): ServerConnection | undefined {
     const { settings, crypto, clock } = this.#parts;
-    const { connections, unauthenticated } = settings.capacity;
-    if (this.#closed || this.#streams >= connections || this.#unauthenticated >= unauthenticated) {
+    const { connections, unauthenticated, unauthenticatedPerAddress } = settings.capacity;
+    const address = remote?.address ?? '';
+    const fromThere = this.#waiting.get(address) ?? 0;
+    const isFull = this.#streams >= connections || this.#unauthenticated >= unauthenticated;
+    if (this.#closed || isFull || (remote !== undefined && fromThere >= unauthenticatedPerAddress)) {
       discard(pipe);
       return undefined;
     }
     let waits = true;
     const settle = (): void => {
-      if (waits) this.#unauthenticated--;
+      if (!waits) return;
       waits = false;
+      this.#unauthenticated--;
+      this.#count(address, -1);
     };
     /** A function of the caller that throws has decided nothing, so the connection is not served. */
     const tell = (work: () => void): void => {
@@ -61,6 +68,7 @@ export class Server {
     const connection = new ServerConnection({ pipe, remote, settings, crypto, clock, loggedIn });
     this.#streams++;
     this.#unauthenticated++;
+    this.#count(address, 1);
     this.#connections.add(connection);
     connection.closed.then(() => this.#connections.delete(connection));
     connection.down.then(() => {
@@ -70,6 +78,12 @@ export class Server {
     tell(() => settings.onConnection(connection));
     connection.start();
     return connection;
+  }
+
+  #count(address: string, change: number): void {
+    const count = (this.#waiting.get(address) ?? 0) + change;
+    if (count === 0) this.#waiting.delete(address);
+    else this.#waiting.set(address, count);
   }
 
   /** Disconnects every client and takes no more; resolves when all are gone. */

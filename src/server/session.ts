@@ -56,11 +56,18 @@ export interface SessionHandlers {
   readonly subsystems?: Readonly<Record<string, Program>>;
 }
 
+/** Programs that run in one connection, and how many may. */
+export interface Running {
+  count: number;
+  readonly most: number;
+}
+
 export interface SessionParts {
   readonly login: Login;
   readonly handlers: SessionHandlers;
   /** Receive window of the channel, in bytes. */
   readonly window: number;
+  readonly programs: Running;
   /** What a program threw. */
   readonly failed: (error: SshError) => void;
   /** The session has ended. */
@@ -235,7 +242,9 @@ export class ServerSession {
     const { command } = this.login.permissions;
     const start: Start = command === undefined ? asked : { kind: 'exec', command };
     const program = this.#programFor(start);
-    if (program === undefined) return false;
+    const { programs } = this.#parts;
+    if (program === undefined || programs.count >= programs.most) return false;
+    programs.count++;
     this.#state = 'running';
     this.#start = start;
     this.#asked = asked;
@@ -259,6 +268,7 @@ export class ServerSession {
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#failed(error);
     }
+    this.#parts.programs.count--;
     if (!this.#pipeTaken) await this.#open().written();
     this.#end(end);
   }

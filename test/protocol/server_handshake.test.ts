@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { fromHex, utf8 } from '../../src/bytes/text.ts';
 import { Writer } from '../../src/bytes/writer.ts';
 import { chooseAlgorithms } from '../../src/core/algorithms/lists.ts';
+import { defaultLimits } from '../../src/core/limits.ts';
 import type { SshError } from '../../src/errors.ts';
 import { ecdh } from '../../src/wire/exchange.ts';
 import { encode } from '../../src/wire/message.ts';
@@ -305,4 +306,14 @@ scenario('a client may send its login and its first channel behind NEWKEYS, with
   client.globalRequest('x@y');
   for (const number of [21, 7, 6, 52, 91, 82]) client.expect(number);
   link.server.alive();
+});
+
+scenario('a client that exchanges keys again and again before its login is cut off', (chunking) => {
+  const link = servedLink(chunking);
+  const { earlyExchanges } = defaultLimits;
+  for (let i = 1; i < earlyExchanges; i++) link.client.rekey();
+  link.server.alive();
+  link.client.sendKexinit();
+  const error = refused(link, 'limit', 11);
+  assert.match(error.message, /more than 16 key exchanges before the login/);
 });

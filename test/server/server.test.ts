@@ -29,7 +29,13 @@ describe('serverSettings', () => {
     const settings = await serverSettings(basics, memoCrypto);
     assert.deepEqual(settings.methods, ['password']);
     assert.deepEqual(settings.signatures, [...signatureAlgorithms.keys()]);
-    assert.deepEqual(settings.capacity, { connections: 1024, unauthenticated: 100, sessions: 10 });
+    assert.deepEqual(settings.capacity, {
+      connections: 1024,
+      unauthenticated: 100,
+      unauthenticatedPerAddress: Number.POSITIVE_INFINITY,
+      sessions: 10,
+      programs: 64,
+    });
     assert.equal(settings.banner, '');
     assert.deepEqual([settings.session, settings.forward], [{}, {}]);
     const { identificationTime, keyExchangeTime, loginTime, channelCloseTime, authFailures } = settings.limits;
@@ -216,6 +222,40 @@ describe('capacity', () => {
     await ssh.close();
     assert.equal(await takesOneMore(serving), false, 'who was logged in made no room');
     leave();
+  });
+
+  it('bounds those of one address who are not logged in', async () => {
+    await using serving = await Serving.start({ capacity: { unauthenticatedPerAddress: 2 } });
+    const mute = serving.raw();
+    await serving.connect();
+    serving.raw();
+    assert.equal(await takesOneMore(serving), false);
+    const elsewhere = serving.server.accept(memoryPipes()[0], { address: '192.0.2.8', port: 1 });
+    assert.ok(elsewhere !== undefined);
+    mute.reset();
+    await serving.cause();
+    await settled();
+    assert.equal(await takesOneMore(serving), true);
+    assert.equal(await takesOneMore(serving), false);
+    await elsewhere.close();
+    leave();
+  });
+
+  it('bounds the programs of one connection, those of ended sessions with them', async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await using serving = await Serving.start({ capacity: { programs: 3 }, session: { exec: () => released } });
+    const ssh = await serving.connect();
+    for (let i = 0; i < 3; i++) {
+      const session = await ssh.exec(`${i}`);
+      await session.close();
+    }
+    await rejectsWith(ssh.exec('one too many'), 'request-failed');
+    release();
+    await settled();
+    assert.equal((await ssh.run('again')).code, 0);
   });
 
   it('bounds all', async () => {
