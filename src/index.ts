@@ -71,6 +71,7 @@ export type * as primitives from './crypto/provider.ts';
 export type { CryptoProvider, MaybePromise, RandomSource } from './crypto/provider.ts';
 export { pureProvider } from './crypto/pure/index.ts';
 export { type Fault, SshError, type SshErrorCode, type SshErrorInfo } from './errors.ts';
+export type { TcpForwardingRules } from './forwarding.ts';
 export type { Clock } from './io/clock.ts';
 export type { Accepted, ListenAddress, Listener } from './io/listen.ts';
 export type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from './io/local_files.ts';

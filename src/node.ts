@@ -2,9 +2,11 @@
 
 import { type ClientOptions, connectPipe, connectTcp, type Runtime } from './connect.ts';
 import { nodeCrypto } from './crypto/native/node.ts';
+import { type TcpForwardingRules, tcpForwardingOver } from './forwarding.ts';
 import type { BytePipe } from './io/pipe.ts';
 import type { ByteStreams } from './io/streams.ts';
 import { createServerIn, type ListenServerOptions, listenTcp, type ServerOptions, type SshServer } from './serve.ts';
+import type { ForwardHandlers } from './server/handlers.ts';
 import type { SshClient } from './ssh_client.ts';
 import { nodeFiles } from './transports/node_files.ts';
 import { listenNode } from './transports/node_listener.ts';
@@ -35,4 +37,9 @@ export function listen(options: ListenServerOptions): Promise<SshServer> {
 /** A server that listens nowhere: `server.serve(stream)` serves one client over any byte stream. Rejects with `bad-argument`. */
 export function createServer(options: ServerOptions): Promise<SshServer> {
   return createServerIn(runtime, options);
+}
+
+/** `forward` of a server: TCP connections and listeners of this machine, for clients that `rules` allow. */
+export function tcpForwarding(rules: TcpForwardingRules): ForwardHandlers {
+  return tcpForwardingOver(dialNode, listenNode, rules);
 }

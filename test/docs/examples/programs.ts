@@ -1,9 +1,6 @@
 // docs/server.md: programs and forwarding.
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createConnection } from 'node:net';
-import { Duplex } from 'node:stream';
-import { authorizedKeys, type ByteStreams, listen } from '../../../src/node.ts';
+import { authorizedKeys, listen, tcpForwarding } from '../../../src/node.ts';
 
 const server = await listen({
   port: 2022,
@@ -21,13 +18,6 @@ const server = await listen({
       return 0;
     },
   },
-  forward: {
-    async connect({ host, port }) {
-      if (host !== 'localhost' || port !== 5432) return undefined; // refused
-      const socket = createConnection(port, '127.0.0.1');
-      await once(socket, 'connect');
-      return Duplex.toWeb(socket) as ByteStreams;
-    },
-  },
+  forward: tcpForwarding({ connect: ({ host, port }) => host === 'localhost' && port === 5432 }),
 });
 console.log(server.address?.port);
