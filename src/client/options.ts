@@ -3,6 +3,7 @@
 import {
   badArgument,
   requireInteger,
+  requireKnown,
   requireNumbers,
   requireText,
   type SideOptions,
@@ -74,6 +75,13 @@ export function settingsOf(options: ConnectOptions): Settings {
     throw badArgument('auth must be a list, such as [key(text), password(text)]; it may be empty');
   if (signal !== undefined && typeof signal?.addEventListener !== 'function')
     throw badArgument('signal must be an AbortSignal');
+  requireKnown('timeouts', timeouts, {
+    connect: 0,
+    identification: 0,
+    keyExchange: 0,
+    auth: 0,
+    channelClose: 0,
+  } satisfies Timeouts);
   requireNumbers('timeouts', timeouts, 1);
   const port = options.port ?? SSH_PORT;
   requireInteger('port', port, 1, 65535);

@@ -63,12 +63,14 @@ export interface SideSettings {
 
 /** Checks the options and adds the defaults; throws `bad-argument`. `times` in milliseconds, as the limits name them. */
 export function sideSettings(options: SideOptions, times: Partial<Limits>): SideSettings {
+  requireKnown('limits', options.limits, defaultLimits);
   requireNumbers('limits', options.limits ?? {}, 0);
   const limits = { ...defaultLimits, ...withoutUndefined(options.limits), ...times };
   const maxPacket = options.maxPacket ?? DEFAULT_MAX_PACKET;
   requireInteger('maxPacket', maxPacket, 1, limits.packetLength - PACKET_OVERHEAD);
   const window = options.window ?? DEFAULT_WINDOW;
   requireInteger('window', window, maxPacket, 0xffffffff);
+  requireKnown('rekey', options.rekey, defaultRekeyLimits);
   const rekey = { ...defaultRekeyLimits, ...withoutUndefined(options.rekey) };
   requireNumbers('rekey', rekey, 1);
   // RFC 4344 §3.1; the nonces of chacha20-poly1305 would repeat at 2^32
@@ -89,6 +91,7 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
 
 function keepaliveOf(keepalive: SideOptions['keepalive']): KeepaliveConfig {
   if (keepalive === false) return { interval: Number.POSITIVE_INFINITY, count: 0 };
+  requireKnown('keepalive', keepalive, DEFAULT_KEEPALIVE);
   const config = { ...DEFAULT_KEEPALIVE, ...withoutUndefined(keepalive) };
   requireNumbers('keepalive', { interval: config.interval }, 1);
   requireNumbers('keepalive', { count: config.count }, 0);
@@ -111,6 +114,14 @@ export function requireText(name: string, value: unknown): void {
 export function requireInteger(name: string, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && value >= least && value <= most) return;
   throw badArgument(`${name} must be an integer from ${least} to ${most}, not ${printable(String(value), 40)}`);
+}
+
+/** A misspelt member would leave the default in force, although its caller has said something else. */
+export function requireKnown(group: string, given: object | undefined, known: object): void {
+  const unknown = Object.keys(given ?? {}).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const there = Object.keys(known).join(', ');
+  throw badArgument(`${group} has no member ${printable(unknown, 80)}; there are ${there}`);
 }
 
 /** Infinity is a number too: without end. What is not said, `undefined`, is no mistake. */

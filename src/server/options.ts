@@ -2,7 +2,14 @@
 
 import { printable } from '../bytes/text.ts';
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
-import { badArgument, requireNumbers, type SideOptions, sideSettings, withoutUndefined } from '../core/options.ts';
+import {
+  badArgument,
+  requireKnown,
+  requireNumbers,
+  type SideOptions,
+  sideSettings,
+  withoutUndefined,
+} from '../core/options.ts';
 import { signable } from '../core/side.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import type { SshError } from '../errors.ts';
@@ -105,7 +112,10 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
     );
   }
   const timeouts = options.timeouts ?? {};
+  const known: ServerTimeouts = { identification: 0, keyExchange: 0, login: 0, channelClose: 0 };
+  requireKnown('timeouts', timeouts, known);
   requireNumbers('timeouts', timeouts, 1);
+  requireKnown('capacity', options.capacity, DEFAULT_CAPACITY);
   const capacity = { ...DEFAULT_CAPACITY, ...withoutUndefined(options.capacity) };
   requireNumbers('capacity', capacity, 1);
   const signatures = signaturesOf(options.signatures);
