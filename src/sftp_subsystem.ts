@@ -1,6 +1,6 @@
 /** SFTP as a program on a session: here the parts of one rank meet that must not import each other. */
 
-import { badArgument } from './core/options.ts';
+import { badArgument, requireKnown } from './core/options.ts';
 import type { MaybePromise } from './crypto/provider.ts';
 import type { Login } from './server/handlers.ts';
 import type { Program } from './server/session.ts';
@@ -14,6 +14,16 @@ export type SftpSource = SftpBackend | ((login: Login) => MaybePromise<SftpBacke
 /** Options of the subsystem. */
 export type SftpSubsystemOptions = Omit<SftpServerOptions, 'backend' | 'username' | 'signal'>;
 
+const known: Required<{ [K in keyof SftpSubsystemOptions]: true }> = {
+  readOnly: true,
+  home: true,
+  limits: true,
+  onError: true,
+  now: true,
+  clock: true,
+  random: true,
+};
+
 /** Serves files: the program for the subsystem `sftp`. Throws `bad-argument`. */
 export function sftpSubsystem(source: SftpSource, options: SftpSubsystemOptions = {}): Program {
   if (typeof source !== 'function' && (typeof source !== 'object' || source === null)) {
@@ -21,6 +31,8 @@ export function sftpSubsystem(source: SftpSource, options: SftpSubsystemOptions 
       `sftp is a backend, such as directory('/srv'), or a function that gives one, not ${typeof source}`,
     );
   }
+  // misspelt, `readOnly` would leave everything writable
+  requireKnown('sftpOptions', options, known);
   serverLimits(options.limits);
   return async (session) => {
     const { pipe, login, signal } = session;

@@ -94,7 +94,7 @@ function keyHandler(
   return {
     async publickey(attempt) {
       const content = await contentOf(file);
-      const result = await library.authorizedKeys({ [username]: content })(attempt);
+      const result = await library.authorizedKeys((name) => (name === username ? content : undefined))(attempt);
       if (result !== false) return result;
       const how = { method: 'publickey', key: attempt.key.fingerprint };
       visitors.refused(attempt, how, refusalReason(username, parseAuthorizedKeys(content), attempt));

@@ -18,6 +18,11 @@ export const MAX_LINE = 65_536;
 /** Most lines that are neither blank nor comments. One account that serves many people has some ten thousand. */
 export const MAX_ENTRIES = 65_536;
 
+/** How private keys begin: in PEM, OpenSSH's own and PuTTY's files. */
+const PRIVATE_KEY = /^-----BEGIN [A-Z0-9 ]*PRIVATE KEY|^PuTTY-User-Key-File-/;
+const A_PRIVATE_KEY =
+  'A private key, which has no place here: give the public one, as a rule in the file of the same name with .pub';
+
 /** One line that lets a key in. */
 export interface AuthorizedKey {
   /** The number of the line, from 1. */
@@ -65,6 +70,8 @@ export function parseAuthorizedKeys(text: string | Uint8Array, options: Authoriz
   const keys: AuthorizedKey[] = [];
   const refused: RefusedLine[] = [];
   const content = (typeof text === 'string' ? text : decodeLenient(text)).replace(/^\ufeff/, '');
+  /** Whether a private key has begun, of which nothing may be shown. */
+  let isPrivate = false;
   let number = 0;
   for (const raw of content.split('\n')) {
     number++;
@@ -74,8 +81,9 @@ export function parseAuthorizedKeys(text: string | Uint8Array, options: Authoriz
       refused.push({ line: number, reason: `This line and all below it: more than ${MAX_ENTRIES} keys in one file` });
       break;
     }
+    isPrivate ||= PRIVATE_KEY.test(line);
     const entry = parseLine(line, options.utcOffset ?? 0);
-    if (typeof entry === 'string') refused.push({ line: number, reason: entry });
+    if (typeof entry === 'string') refused.push({ line: number, reason: isPrivate ? A_PRIVATE_KEY : entry });
     else keys.push({ line: number, ...entry });
   }
   return { keys, refused };

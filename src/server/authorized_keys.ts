@@ -1,5 +1,7 @@
 /** Logging in with the keys of `authorized_keys` files (sshd(8)). Must not know where files are. */
 
+import { equalBytes } from '../bytes/bytes.ts';
+import { printable } from '../bytes/text.ts';
 import { badArgument, requireInteger } from '../core/options.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import {
@@ -7,6 +9,7 @@ import {
   findAuthorizedKey,
   parseAuthorizedKeys,
   type RefusedLine,
+  refusalOf,
 } from '../keys/authorized_keys.ts';
 import type { Attempt, Permissions, UserKey } from './handlers.ts';
 
@@ -17,7 +20,7 @@ export type AuthorizedKeysSource =
 
 /** How the files are read. */
 export interface AuthorizedKeysLoginOptions {
-  /** Called with lines that let nobody in because they cannot be read. */
+  /** Called, at each attempt, with lines that cannot be read, or that name the key and do not let it in now, such as for `from`. */
   readonly onRefused?: ((username: string, lines: readonly RefusedLine[]) => void) | undefined;
   /** Minutes that the time zone of an `expiry-time` without `Z` is ahead of UTC. Default: 0. */
   readonly utcOffset?: number | undefined;
@@ -47,6 +50,7 @@ export function authorizedKeys(
     );
   }
   requireInteger('utcOffset', utcOffset, -LARGEST_OFFSET, LARGEST_OFFSET);
+  if (typeof source !== 'function') for (const [name, text] of Object.entries(source)) requireKeys(name, text);
   const contentFor = async (username: string): Promise<string | Uint8Array | undefined> =>
     typeof source === 'function'
       ? await source(username)
@@ -58,9 +62,26 @@ export function authorizedKeys(
     if (refused.length > 0) onRefused?.(username, refused);
     const { address } = peer;
     const context = { now: Date.now(), ...(address === undefined ? {} : { address }) };
-    const found = findAuthorizedKey(keys, key.publicKey.blob, context);
-    return found !== undefined && { permissions: permissionsOf(found), identity: found };
+    const { blob } = key.publicKey;
+    const found = findAuthorizedKey(keys, blob, context);
+    if (found !== undefined) return { permissions: permissionsOf(found), identity: found };
+    const shut = keys.filter(({ publicKey }) => equalBytes(publicKey.blob, blob));
+    const why = shut.map((entry) => ({ line: entry.line, reason: refusalOf(entry, context) ?? '' }));
+    if (why.length > 0) onRefused?.(username, why);
+    return false;
   };
+}
+
+/** What stands in a program and lets nobody in is a mistake, as a rule a path where the content of its file should be. */
+function requireKeys(name: string, text: string | Uint8Array): void {
+  const user = printable(name, 64);
+  if (typeof text !== 'string' && !(text instanceof Uint8Array)) {
+    throw badArgument(`authorizedKeys: for "${user}" give the content of a file, text or bytes, not ${typeof text}`);
+  }
+  const { keys, refused } = parseAuthorizedKeys(text);
+  if (keys.length > 0 || refused[0] === undefined) return;
+  const hint = text.length < 256 && refused.length === 1 ? '; a path is not enough: give what its file holds' : '';
+  throw badArgument(`authorizedKeys: what is given for "${user}" holds no key: ${refused[0].reason}${hint}`);
 }
 
 function permissionsOf({ options }: AuthorizedKey): Permissions {

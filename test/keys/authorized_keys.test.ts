@@ -213,11 +213,12 @@ describe('parseAuthorizedKeys', () => {
       ['restrict ssh-quantum AAAAC3NzaC1xdWFudHVtAAAABAAAAAA=', /^Key type 'ssh-quantum'/],
       ['1024 35 1234567890', /./],
       [`cert-authority ${KEY}`, /certificates/],
-      [`-----BEGIN OPENSSH PRIVATE KEY-----`, /./],
       [`${KEY} a\0b`, /null byte/],
       [`${KEY}\r${KEY}`, /carriage return within the line/],
       [`command="\ufffd" ${KEY}`, /^The options are not UTF-8$/],
       [`a,${KEY}`, /^No key 'type base64' in '/],
+      ['-----BEGIN OPENSSH PRIVATE KEY-----', /^A private key, which has no place here/],
+      [bytes, /^A private key, which has no place here: [^']*$/],
     ];
     const { keys, refused } = parseAuthorizedKeys(cases.map(([text]) => text).join('\n'));
     assert.deepEqual(keys, []);

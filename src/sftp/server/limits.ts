@@ -1,6 +1,6 @@
 /** Every limit of an SFTP server session on what a client can make it allocate, queue or wait for, in one table. */
 
-import { requireInteger, withoutUndefined } from '../../core/options.ts';
+import { requireInteger, requireKnown, withoutUndefined } from '../../core/options.ts';
 import { MAX_PACKET } from '../proto/framer.ts';
 
 /** Limits that a server may set; sizes in bytes. */
@@ -39,6 +39,7 @@ export const READ_BATCH: number = 256 * 1024;
 
 /** The limits with the defaults; throws `bad-argument` for what is none. */
 export function serverLimits(given: Partial<SftpServerLimits> = {}): SftpServerLimits {
+  requireKnown('limits', given, defaultServerLimits);
   const limits = { ...defaultServerLimits, ...withoutUndefined(given) };
   for (const name of Object.keys(defaultServerLimits) as (keyof SftpServerLimits)[]) {
     const least = name === 'packetLength' ? SMALLEST_PACKET : 1;
