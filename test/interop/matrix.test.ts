@@ -117,6 +117,9 @@ describe('sshd with a key exchange every 64 KiB', () => {
     assert.equal(Buffer.compare(down, content), 0, `${what}: the download differs`);
     assert.equal(Buffer.compare(await readFile(`${files}/${name}-up`), content), 0, `${what}: the upload differs`);
     // each side may start the exchange that serves both, so there is at least one for 64 KiB in both directions
-    assert.ok(ssh.info.keyExchanges > content.length / (2 * REKEY_BYTES), `${what}: ${ssh.info.keyExchanges} key exchanges`);
+    assert.ok(
+      ssh.info.keyExchanges > content.length / (2 * REKEY_BYTES),
+      `${what}: ${ssh.info.keyExchanges} key exchanges`,
+    );
   }
 });
