@@ -105,8 +105,13 @@ export async function listenTcp(runtime: Runtime, listen: Listen, options: Liste
     server.accept(pipe, remote);
   };
   const listener = await listen({ host, port, signal }, accept, settings.onError);
-  const ssh = new SshServer(server, fingerprints, listener);
-  if (signal !== undefined) onAbort(signal, () => void ssh.close().catch(() => {}));
+  let forget = (): void => {};
+  const close = (): Promise<void> => {
+    forget();
+    return listener.close();
+  };
+  const ssh = new SshServer(server, fingerprints, { address: listener.address, close });
+  if (signal !== undefined) forget = onAbort(signal, () => void ssh.close().catch(() => {}));
   return ssh;
 }
 

@@ -6,6 +6,7 @@ import { badArgument, requireInteger } from '../core/options.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import {
   type AuthorizedKey,
+  type AuthorizedKeys,
   findAuthorizedKey,
   parseAuthorizedKeys,
   type RefusedLine,
@@ -36,7 +37,7 @@ export type AuthorizedKeysLogin = (
 
 /**
  * `auth.publickey` for files in the form of OpenSSH, by user name; what a line restricts becomes the login's permissions, and
- * the line, an `AuthorizedKey`, its identity. A file is read again for each attempt. Throws `bad-argument`.
+ * the line, an `AuthorizedKey`, its identity. A function is asked again for each attempt. Throws `bad-argument`.
  */
 export function authorizedKeys(
   source: AuthorizedKeysSource,
@@ -50,15 +51,9 @@ export function authorizedKeys(
     );
   }
   requireInteger('utcOffset', utcOffset, -LARGEST_OFFSET, LARGEST_OFFSET);
-  if (typeof source !== 'function') for (const [name, text] of Object.entries(source)) requireKeys(name, text);
-  const contentFor = async (username: string): Promise<string | Uint8Array | undefined> =>
-    typeof source === 'function'
-      ? await source(username)
-      : Object.hasOwn(source, username)
-        ? source[username]
-        : undefined;
+  const keysFor = typeof source === 'function' ? keysFrom(source, utcOffset) : keysOf(source, utcOffset);
   return async ({ username, peer, key }) => {
-    const { keys, refused } = parseAuthorizedKeys((await contentFor(username)) ?? '', { utcOffset });
+    const { keys, refused } = await keysFor(username);
     if (refused.length > 0) onRefused?.(username, refused);
     const { address } = peer;
     const context = { now: Date.now(), ...(address === undefined ? {} : { address }) };
@@ -72,16 +67,31 @@ export function authorizedKeys(
   };
 }
 
-/** What stands in a program and lets nobody in is a mistake, as a rule a path where the content of its file should be. */
-function requireKeys(name: string, text: string | Uint8Array): void {
-  const user = printable(name, 64);
-  if (typeof text !== 'string' && !(text instanceof Uint8Array)) {
-    throw badArgument(`authorizedKeys: for "${user}" give the content of a file, text or bytes, not ${typeof text}`);
+type KeysFor = (username: string) => MaybePromise<AuthorizedKeys>;
+
+/** Read again for each attempt, so that a key that is taken out of a file is out at once. */
+function keysFrom(source: Extract<AuthorizedKeysSource, (username: string) => unknown>, utcOffset: number): KeysFor {
+  return async (username) => parseAuthorizedKeys((await source(username)) ?? '', { utcOffset });
+}
+
+/** Read once. What stands in a program and lets nobody in is a mistake, as a rule a path where a file's content should be. */
+function keysOf(source: Readonly<Record<string, string | Uint8Array>>, utcOffset: number): KeysFor {
+  const parsed = new Map<string, AuthorizedKeys>();
+  for (const [username, text] of Object.entries(source)) {
+    const user = printable(username, 64);
+    if (typeof text !== 'string' && !(text instanceof Uint8Array)) {
+      throw badArgument(`authorizedKeys: for "${user}" give the content of a file, text or bytes, not ${typeof text}`);
+    }
+    const found = parseAuthorizedKeys(text, { utcOffset });
+    parsed.set(username, found);
+    const [first] = found.refused;
+    if (found.keys.length > 0 || first === undefined) continue;
+    // no line of a key is without blanks
+    const isPath = typeof text === 'string' && !/\s/.test(text.trim());
+    const hint = isPath ? '; a path is not enough: give what its file holds' : '';
+    throw badArgument(`authorizedKeys: what is given for "${user}" holds no key: ${first.reason}${hint}`);
   }
-  const { keys, refused } = parseAuthorizedKeys(text);
-  if (keys.length > 0 || refused[0] === undefined) return;
-  const hint = text.length < 256 && refused.length === 1 ? '; a path is not enough: give what its file holds' : '';
-  throw badArgument(`authorizedKeys: what is given for "${user}" holds no key: ${refused[0].reason}${hint}`);
+  return (username) => parsed.get(username) ?? { keys: [], refused: [] };
 }
 
 function permissionsOf({ options }: AuthorizedKey): Permissions {
