@@ -114,7 +114,7 @@ export type {
 } from './server/handlers.ts';
 export type { ServerCapacity, ServerTimeouts } from './server/options.ts';
 export type { Program, ProgramEnd, ServerSession, SessionHandlers, Start, Terminal } from './server/session.ts';
-export { type ReadFileOptions, type RenameOptions, SftpClient, type SftpClientOptions } from './sftp/client.ts';
+export { type ReadFileOptions, SftpClient, type SftpClientOptions } from './sftp/client.ts';
 export type { RemoteFile } from './sftp/file.ts';
 export type { GetOptions, LocalTarget } from './sftp/get.ts';
 export type { ServerLimits } from './sftp/link.ts';
@@ -133,6 +133,7 @@ export type {
 export { type Attributes, type ExtendedAttribute, type FileKind, fileKind } from './sftp/proto/attrs.ts';
 export { Status as SftpStatus } from './sftp/proto/status.ts';
 export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
+export type { RenameOptions, SymlinkOrder } from './sftp/requests.ts';
 export type {
   BackendEntry,
   BackendFile,
