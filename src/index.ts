@@ -74,7 +74,15 @@ export { type Fault, SshError, type SshErrorCode, type SshErrorInfo } from './er
 export type { TcpForwardingRules } from './forwarding.ts';
 export type { Clock } from './io/clock.ts';
 export type { Accepted, ListenAddress, Listener } from './io/listen.ts';
-export type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from './io/local_files.ts';
+export type {
+  LocalAttributes,
+  LocalEntry,
+  LocalFile,
+  LocalFiles,
+  LocalKind,
+  LocalOpenOptions,
+  LocalStat,
+} from './io/local_files.ts';
 export { type MemoryPipeOptions, memoryPipes } from './io/memory_pipe.ts';
 export type { BytePipe, PipeSink } from './io/pipe.ts';
 export { type ByteStreams, pipeFromStreams, streamsFromPipe } from './io/streams.ts';

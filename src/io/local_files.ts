@@ -16,6 +16,26 @@ export interface LocalStat {
   readonly size: number;
   /** POSIX permission bits (0..0o7777); absent where the platform has none. */
   readonly permissions?: number;
+  /** Time of the last change of the content: seconds since 1970, with fractions. */
+  readonly modified?: number;
+  /** Time of the last access: seconds since 1970, with fractions. */
+  readonly accessed?: number;
+}
+
+/** What can be set of a file or directory; what is absent stays. */
+export interface LocalAttributes {
+  /** POSIX permission bits (0..0o7777). Ignored where there are none. */
+  readonly permissions?: number;
+  /** Seconds since 1970, with fractions. */
+  readonly accessed?: number;
+  /** Seconds since 1970, with fractions. */
+  readonly modified?: number;
+}
+
+/** A name in a directory; `kind` is that of the entry itself, links not followed. */
+export interface LocalEntry {
+  readonly name: string;
+  readonly kind: LocalKind;
 }
 
 /** How to open a local file. */
@@ -48,8 +68,12 @@ export interface LocalFile {
   write(pieces: readonly Uint8Array[], position: number): Promise<void>;
   /** Length in bytes now. */
   size(): Promise<number>;
+  /** What is known of the file that is open. */
+  stat(): Promise<LocalStat>;
   /** Cuts the file to `size` bytes, or lengthens it with zeros. */
   truncate(size: number): Promise<void>;
+  /** Sets the permissions and times that are given; later writes change the times again. */
+  setAttributes(attributes: LocalAttributes): Promise<void>;
   /** Resolves when what was written is on the disk. */
   sync(): Promise<void>;
   /** Releases the file. Called exactly once, with nothing else pending. */
@@ -67,8 +91,23 @@ export interface LocalFiles {
   rename(from: string, to: string): Promise<void>;
   /** Removes a file; a path where nothing stands is no error. */
   remove(path: string): Promise<void>;
+  /** What a directory holds, without `.` and `..`, in no order. */
+  list(path: string): Promise<readonly LocalEntry[]>;
+  /**
+   * Makes a directory; false: there was one already, or a link to one. `permissions` are exactly those of the new one,
+   * whatever the umask says.
+   */
+  makeDirectory(path: string, permissions?: number): Promise<boolean>;
+  /** The text that a symbolic link holds. */
+  readLink(path: string): Promise<string>;
+  /** Makes `path` a symbolic link that holds `target`. Rejects when something stands there. */
+  makeLink(target: string, path: string): Promise<void>;
+  /** Sets permissions and times of what `path` leads to, links followed. */
+  setAttributes(path: string, attributes: LocalAttributes): Promise<void>;
   /** The last component of `path`. */
   name(path: string): string;
   /** The path of `name` in the directory that holds `path`. */
   beside(path: string, name: string): string;
+  /** The path of `name`, one component or several, in `directory`. Nothing is resolved: `..` and links stay as they are. */
+  join(directory: string, name: string): string;
 }

@@ -22,7 +22,12 @@ export interface DenoFileInfo {
   readonly isSymlink: boolean;
   readonly size: number;
   readonly mode: number | null;
+  readonly mtime: Date | null;
+  readonly atime: Date | null;
 }
+
+/** What `readDir` yields; a link is neither file nor directory. */
+export type DenoEntry = Pick<DenoFileInfo, 'isFile' | 'isDirectory' | 'isSymlink'> & { readonly name: string };
 
 export interface DenoFile {
   read(target: Uint8Array): Promise<number | null>;
@@ -32,6 +37,8 @@ export interface DenoFile {
   stat(): Promise<DenoFileInfo>;
   truncate(size: number): Promise<void>;
   sync(): Promise<void>;
+  /** Seconds since 1970. */
+  utime(accessed: number, modified: number): Promise<void>;
   close(): void;
 }
 
@@ -52,7 +59,13 @@ export interface DenoApi {
   listen(options: { hostname: string; port: number }): DenoListener;
   open(path: string, options: DenoOpenOptions): Promise<DenoFile>;
   readFile(path: string): Promise<Uint8Array>;
+  readDir(path: string): AsyncIterable<DenoEntry>;
+  readLink(path: string): Promise<string>;
+  symlink(target: string, path: string): Promise<void>;
+  /** Seconds since 1970; links are followed. */
+  utime(path: string, accessed: number, modified: number): Promise<void>;
   mkdir(path: string, options: { recursive: boolean; mode: number }): Promise<void>;
+  stat(path: string): Promise<DenoFileInfo>;
   lstat(path: string): Promise<DenoFileInfo>;
   realPath(path: string): Promise<string>;
   rename(from: string, to: string): Promise<void>;

@@ -1,9 +1,17 @@
 /** Local files with Deno. */
 
 import { join } from '../bytes/bytes.ts';
-import type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from '../io/local_files.ts';
-import { type DenoFile, type DenoFileInfo, deno } from './deno_api.ts';
-import { fileError, isMissing } from './file_error.ts';
+import type {
+  LocalAttributes,
+  LocalEntry,
+  LocalFile,
+  LocalFiles,
+  LocalKind,
+  LocalOpenOptions,
+  LocalStat,
+} from '../io/local_files.ts';
+import { type DenoEntry, type DenoFile, type DenoFileInfo, deno } from './deno_api.ts';
+import { fileError, isMissing, isThere } from './file_error.ts';
 
 const creation = {
   new: { createNew: true },
@@ -55,6 +63,17 @@ class OpenDenoFile implements LocalFile {
     return (await done('stat', this.#path, this.#file.stat())).size;
   }
 
+  async stat(): Promise<LocalStat> {
+    return localStat(await done('stat', this.#path, this.#file.stat()));
+  }
+
+  async setAttributes(attributes: LocalAttributes): Promise<void> {
+    // Deno has no call for the permissions of an open file
+    await setPermissions(this.#path, attributes.permissions);
+    const times = await bothTimes(attributes, () => this.stat());
+    if (times) await done('utimes', this.#path, this.#file.utime(...times));
+  }
+
   truncate(size: number): Promise<void> {
     return done('truncate', this.#path, this.#file.truncate(size));
   }
@@ -95,7 +114,35 @@ function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   else if (size > 0) yield join(group);
 }
 
-function kindOf(info: DenoFileInfo): LocalKind {
+/** Access and modification time as the system takes them, only together; `undefined`: neither is to be set. */
+async function bothTimes(
+  { accessed, modified }: LocalAttributes,
+  stat: () => Promise<LocalStat>,
+): Promise<[accessed: number, modified: number] | undefined> {
+  if (accessed === undefined && modified === undefined) return undefined;
+  if (accessed !== undefined && modified !== undefined) return [accessed, modified];
+  const now = await stat();
+  return [accessed ?? now.accessed ?? 0, modified ?? now.modified ?? 0];
+}
+
+/** Where there are no permissions, as in Windows, there is nothing to set. */
+async function setPermissions(path: string, permissions: number | undefined): Promise<void> {
+  if (permissions === undefined || deno().build.os === 'windows') return;
+  await done('chmod', path, deno().chmod(path, permissions));
+}
+
+function localStat(info: DenoFileInfo): LocalStat {
+  const { size, mode, mtime, atime } = info;
+  return {
+    kind: kindOf(info),
+    size,
+    ...(mode === null ? {} : { permissions: mode & 0o7777 }),
+    ...(mtime === null ? {} : { modified: mtime.getTime() / 1000 }),
+    ...(atime === null ? {} : { accessed: atime.getTime() / 1000 }),
+  };
+}
+
+function kindOf(info: Pick<DenoEntry, 'isFile' | 'isDirectory' | 'isSymlink'>): LocalKind {
   if (info.isFile) return 'file';
   if (info.isDirectory) return 'directory';
   return info.isSymlink ? 'symlink' : 'other';
@@ -111,10 +158,14 @@ async function unlessMissing<T>(operation: string, path: string, work: Promise<T
   }
 }
 
+/** What separates components. */
+function separators(): RegExp {
+  return deno().build.os === 'windows' ? /[/\\]/g : /\//g;
+}
+
 /** Where the last component of `path` begins. */
 function nameStart(path: string): number {
-  const separators = deno().build.os === 'windows' ? /[/\\]/g : /\//g;
-  return [...path.matchAll(separators)].reduce((_, match) => match.index + 1, 0);
+  return [...path.matchAll(separators())].reduce((_, match) => match.index + 1, 0);
 }
 
 /** The files of the machine. */
@@ -139,9 +190,7 @@ export const denoFiles: LocalFiles = {
 
   async stat(path: string): Promise<LocalStat | undefined> {
     const info = await unlessMissing('stat', path, deno().lstat(path));
-    if (info === undefined) return undefined;
-    const { size, mode } = info;
-    return { kind: kindOf(info), size, ...(mode === null ? {} : { permissions: mode & 0o7777 }) };
+    return info && localStat(info);
   },
 
   resolve(path: string): Promise<string | undefined> {
@@ -156,6 +205,45 @@ export const denoFiles: LocalFiles = {
     await unlessMissing('remove', path, deno().remove(path));
   },
 
+  list(path: string): Promise<readonly LocalEntry[]> {
+    const listing = async (): Promise<LocalEntry[]> => {
+      const entries: LocalEntry[] = [];
+      for await (const entry of deno().readDir(path)) entries.push({ name: entry.name, kind: kindOf(entry) });
+      return entries;
+    };
+    return done('list', path, listing());
+  },
+
+  async makeDirectory(path: string, permissions?: number): Promise<boolean> {
+    try {
+      await deno().mkdir(path, { recursive: false, mode: permissions ?? 0o777 });
+    } catch (error) {
+      const there = isThere(error) ? await unlessMissing('stat', path, deno().stat(path)) : undefined;
+      if (there?.isDirectory) return false;
+      throw fileError('make', path, error);
+    }
+    await setPermissions(path, permissions); // the umask has taken bits away
+    return true;
+  },
+
+  readLink(path: string): Promise<string> {
+    return done('read', path, deno().readLink(path));
+  },
+
+  makeLink(target: string, path: string): Promise<void> {
+    return done('link', path, deno().symlink(target, path));
+  },
+
+  async setAttributes(path: string, attributes: LocalAttributes): Promise<void> {
+    await setPermissions(path, attributes.permissions);
+    const times = await bothTimes(attributes, async () => localStat(await done('stat', path, deno().stat(path))));
+    if (times) await done('utimes', path, deno().utime(path, ...times));
+  },
+
   name: (path: string) => path.slice(nameStart(path)),
   beside: (path: string, name: string) => path.slice(0, nameStart(path)) + name,
+  join(directory: string, name: string): string {
+    if (directory === '' || nameStart(directory) === directory.length) return directory + name;
+    return `${directory}${deno().build.os === 'windows' ? '\\' : '/'}${name}`;
+  },
 };

@@ -42,3 +42,8 @@ function fileErrorCode(error: unknown): string {
 export function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(fileErrorCode(error));
 }
+
+/** Whether the error says that something stands at the path already. */
+export function isThere(error: unknown): boolean {
+  return fileErrorCode(error) === 'EEXIST';
+}

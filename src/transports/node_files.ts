@@ -4,10 +4,18 @@
  */
 
 import * as fs from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, sep } from 'node:path';
 import { piecesAfter } from '../bytes/pieces.ts';
-import type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from '../io/local_files.ts';
-import { fileError, isMissing } from './file_error.ts';
+import type {
+  LocalAttributes,
+  LocalEntry,
+  LocalFile,
+  LocalFiles,
+  LocalKind,
+  LocalOpenOptions,
+  LocalStat,
+} from '../io/local_files.ts';
+import { fileError, isMissing, isThere } from './file_error.ts';
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants;
 
@@ -75,7 +83,24 @@ class NodeFile implements LocalFile {
   }
 
   async size(): Promise<number> {
-    return (await done<fs.Stats>('stat', this.#path, (callback) => fs.fstat(this.#fd, callback))).size;
+    return (await this.#stats()).size;
+  }
+
+  async stat(): Promise<LocalStat> {
+    return localStat(await this.#stats());
+  }
+
+  #stats(): Promise<fs.Stats> {
+    return done('stat', this.#path, (callback) => fs.fstat(this.#fd, callback));
+  }
+
+  async setAttributes(attributes: LocalAttributes): Promise<void> {
+    const { permissions } = attributes;
+    if (permissions !== undefined) {
+      await done('chmod', this.#path, (callback) => fs.fchmod(this.#fd, permissions, callback));
+    }
+    const times = await bothTimes(attributes, () => this.stat());
+    if (times) await done('utimes', this.#path, (callback) => fs.futimes(this.#fd, ...times, callback));
   }
 
   truncate(size: number): Promise<void> {
@@ -91,7 +116,28 @@ class NodeFile implements LocalFile {
   }
 }
 
-function kindOf(stats: fs.Stats): LocalKind {
+/** Access and modification time as the system takes them, only together; `undefined`: neither is to be set. */
+async function bothTimes(
+  { accessed, modified }: LocalAttributes,
+  stat: () => Promise<LocalStat>,
+): Promise<[accessed: number, modified: number] | undefined> {
+  if (accessed === undefined && modified === undefined) return undefined;
+  if (accessed !== undefined && modified !== undefined) return [accessed, modified];
+  const now = await stat();
+  return [accessed ?? now.accessed ?? 0, modified ?? now.modified ?? 0];
+}
+
+function localStat(stats: fs.Stats): LocalStat {
+  return {
+    kind: kindOf(stats),
+    size: stats.size,
+    permissions: stats.mode & 0o7777,
+    modified: stats.mtimeMs / 1000,
+    accessed: stats.atimeMs / 1000,
+  };
+}
+
+function kindOf(stats: fs.Stats | fs.Dirent): LocalKind {
   if (stats.isFile()) return 'file';
   if (stats.isDirectory()) return 'directory';
   return stats.isSymbolicLink() ? 'symlink' : 'other';
@@ -119,7 +165,7 @@ export const nodeFiles: LocalFiles = {
 
   async stat(path: string): Promise<LocalStat | undefined> {
     const stats = await unlessMissing(done<fs.Stats>('stat', path, (callback) => fs.lstat(path, callback)));
-    return stats && { kind: kindOf(stats), size: stats.size, permissions: stats.mode & 0o7777 };
+    return stats && localStat(stats);
   },
 
   resolve(path: string): Promise<string | undefined> {
@@ -134,6 +180,46 @@ export const nodeFiles: LocalFiles = {
     await unlessMissing(done('remove', path, (callback) => fs.unlink(path, callback)));
   },
 
+  async list(path: string): Promise<readonly LocalEntry[]> {
+    const entries = await done<fs.Dirent[]>('list', path, (callback) =>
+      fs.readdir(path, { withFileTypes: true }, callback),
+    );
+    return entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
+  },
+
+  async makeDirectory(path: string, permissions?: number): Promise<boolean> {
+    try {
+      await done('make', path, (callback) => fs.mkdir(path, permissions ?? 0o777, callback));
+    } catch (error) {
+      if (!isThere((error as Error).cause)) throw error;
+      const there = await unlessMissing(done<fs.Stats>('stat', path, (callback) => fs.stat(path, callback)));
+      if (there?.isDirectory()) return false;
+      throw error;
+    }
+    // the umask has taken bits away
+    if (permissions !== undefined) await done('make', path, (callback) => fs.chmod(path, permissions, callback));
+    return true;
+  },
+
+  readLink(path: string): Promise<string> {
+    return done('read', path, (callback) => fs.readlink(path, callback));
+  },
+
+  makeLink(target: string, path: string): Promise<void> {
+    return done('link', path, (callback) => fs.symlink(target, path, callback));
+  },
+
+  async setAttributes(path: string, attributes: LocalAttributes): Promise<void> {
+    const { permissions } = attributes;
+    if (permissions !== undefined) await done('chmod', path, (callback) => fs.chmod(path, permissions, callback));
+    const stat = async (): Promise<LocalStat> =>
+      localStat(await done<fs.Stats>('stat', path, (callback) => fs.stat(path, callback)));
+    const times = await bothTimes(attributes, stat);
+    if (times) await done('utimes', path, (callback) => fs.utimes(path, ...times, callback));
+  },
+
   name: (path: string) => basename(path),
-  beside: (path: string, name: string) => join(dirname(path), name),
+  beside: (path: string, name: string) => path.slice(0, path.lastIndexOf(basename(path))) + name,
+  join: (directory: string, name: string) =>
+    directory === '' || directory.endsWith('/') || directory.endsWith(sep) ? directory + name : directory + sep + name,
 };

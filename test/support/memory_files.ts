@@ -1,12 +1,25 @@
 /** A local file system in memory that fails and dawdles when told to. */
 
+import { toBytes } from '../../src/bytes/text.ts';
 import { SshError } from '../../src/errors.ts';
-import type { LocalFile, LocalFiles, LocalKind, LocalOpenOptions, LocalStat } from '../../src/io/local_files.ts';
+import type {
+  LocalAttributes,
+  LocalEntry,
+  LocalFile,
+  LocalFiles,
+  LocalKind,
+  LocalOpenOptions,
+  LocalStat,
+} from '../../src/io/local_files.ts';
 
 interface Node {
   bytes: Uint8Array;
-  readonly permissions: number;
+  permissions: number;
   readonly kind: LocalKind;
+  modified: number;
+  accessed: number;
+  /** What a symbolic link holds. */
+  readonly target?: string;
 }
 
 export class MemoryFiles implements LocalFiles {
@@ -19,9 +32,12 @@ export class MemoryFiles implements LocalFiles {
   fail: (call: { readonly operation: string; readonly path: string }) => boolean = () => false;
   /** Milliseconds that a read or write takes. */
   delay = 0;
+  /** The time of files that are made or written, in seconds since 1970. */
+  now = 1_700_000_000;
 
+  /** Directories need not be added: whatever has something below it is one. */
   add(path: string, bytes: Uint8Array, permissions = 0o644, kind: LocalKind = 'file'): this {
-    this.nodes.set(path, { bytes, permissions, kind });
+    this.nodes.set(path, { bytes, permissions, kind, modified: this.now, accessed: this.now });
     return this;
   }
 
@@ -33,19 +49,17 @@ export class MemoryFiles implements LocalFiles {
 
   #call(operation: string, path: string, detail = ''): void {
     this.log.push(`${operation} ${path}${detail}`);
-    if (!this.fail({ operation, path })) return;
-    throw new SshError('bad-local-file', `${operation} ${path}: told to fail`, { operation, path });
+    if (this.fail({ operation, path })) throw failed(operation, path, 'told to fail');
   }
 
   async open(path: string, { access, create = 'replace', permissions = 0o644 }: LocalOpenOptions): Promise<LocalFile> {
     this.#call('open', path, access === 'read' ? '' : ` ${create}`);
-    let node = this.nodes.get(path);
-    if (access === 'read' && node === undefined) {
-      throw new SshError('bad-local-file', `open ${path}: not there`, { operation: 'open', path });
-    }
+    const real = this.#follow(path) ?? path;
+    let node = this.nodes.get(real);
+    if (access === 'read' && node === undefined) throw failed('open', path, 'not there');
+    if (access === 'write' && create === 'new' && node !== undefined) throw failed('open', path, 'it is there');
     if (node === undefined) {
-      node = { bytes: new Uint8Array(0), permissions, kind: 'file' };
-      this.nodes.set(path, node);
+      node = this.add(real, new Uint8Array(0), permissions).nodes.get(real) as Node;
     } else if (access === 'write' && create === 'replace') node.bytes = new Uint8Array(0);
     this.opened++;
     return this.#file(path, node);
@@ -74,11 +88,8 @@ export class MemoryFiles implements LocalFiles {
         if (node.kind === 'other' && position !== node.bytes.length)
           throw new Error('a device was written out of order');
         this.#call('write', path, ` ${position}+${length}`);
-        if (node.bytes.length < position + length) {
-          const grown = new Uint8Array(position + length);
-          grown.set(node.bytes);
-          node.bytes = grown;
-        }
+        node.bytes = lengthened(node.bytes, position + length);
+        node.modified = this.now;
         let at = position;
         for (const piece of pieces) {
           node.bytes.set(piece, at);
@@ -86,9 +97,15 @@ export class MemoryFiles implements LocalFiles {
         }
       },
       size: async () => node.bytes.length,
+      stat: async () => statOf(node),
+      setAttributes: async (attributes) => {
+        this.#call('setAttributes', path, ` ${JSON.stringify(attributes)}`);
+        Object.assign(node, attributes);
+      },
       truncate: async (size) => {
         this.#call('truncate', path, ` ${size}`);
-        node.bytes = node.bytes.slice(0, size);
+        node.bytes = lengthened(node.bytes.slice(0, size), size);
+        node.modified = this.now;
       },
       sync: async () => this.#call('sync', path),
       close: async () => {
@@ -102,11 +119,25 @@ export class MemoryFiles implements LocalFiles {
 
   async stat(path: string): Promise<LocalStat | undefined> {
     const node = this.nodes.get(path);
-    return node && { kind: node.kind, size: node.bytes.length, permissions: node.permissions };
+    if (node !== undefined) return statOf(node);
+    return this.#isParent(path) ? { kind: 'directory', size: 0, permissions: 0o755 } : undefined;
+  }
+
+  #isParent(path: string): boolean {
+    const prefix = path.endsWith('/') ? path : `${path}/`;
+    for (const each of this.nodes.keys()) if (each.startsWith(prefix)) return true;
+    return false;
+  }
+
+  /** Where `path` leads; `undefined`: nowhere. */
+  #follow(path: string, depth = 0): string | undefined {
+    const node = this.nodes.get(path);
+    if (node?.target === undefined || depth > 20) return node === undefined && !this.#isParent(path) ? undefined : path;
+    return this.#follow(node.target.startsWith('/') ? node.target : this.beside(path, node.target), depth + 1);
   }
 
   async resolve(path: string): Promise<string | undefined> {
-    return this.nodes.has(path) ? path : undefined;
+    return this.#follow(path);
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -120,6 +151,52 @@ export class MemoryFiles implements LocalFiles {
     this.nodes.delete(path);
   }
 
+  async list(path: string): Promise<readonly LocalEntry[]> {
+    this.#call('list', path);
+    const real = this.#follow(path) ?? path;
+    if ((await this.stat(real))?.kind !== 'directory') throw failed('list', path, 'it is no directory');
+    const prefix = real.endsWith('/') ? real : `${real}/`;
+    const entries = new Map<string, LocalKind>();
+    for (const [each, { kind }] of this.nodes) {
+      if (!each.startsWith(prefix) || each === prefix) continue;
+      const [name = '', ...below] = each.slice(prefix.length).split('/');
+      entries.set(name, below.length > 0 ? 'directory' : kind);
+    }
+    return [...entries].map(([name, kind]) => ({ name, kind }));
+  }
+
+  async makeDirectory(path: string, permissions = 0o755): Promise<boolean> {
+    this.#call('makeDirectory', path);
+    const there = await this.stat(this.#follow(path) ?? path);
+    if (there?.kind === 'directory') return false;
+    if (there !== undefined) throw failed('make', path, 'it is there');
+    this.add(path, new Uint8Array(0), permissions, 'directory');
+    return true;
+  }
+
+  async readLink(path: string): Promise<string> {
+    const target = this.nodes.get(path)?.target;
+    if (target === undefined) throw failed('read', path, 'it is no link');
+    return target;
+  }
+
+  async makeLink(target: string, path: string): Promise<void> {
+    this.#call('makeLink', path, ` ${target}`);
+    if (this.nodes.has(path)) throw failed('link', path, 'it is there');
+    const { now } = this;
+    const bytes = toBytes(target);
+    this.nodes.set(path, { bytes, permissions: 0o777, kind: 'symlink', modified: now, accessed: now, target });
+  }
+
+  async setAttributes(path: string, attributes: LocalAttributes): Promise<void> {
+    this.#call('setAttributes', path, ` ${JSON.stringify(attributes)}`);
+    const real = this.#follow(path) ?? path;
+    if (!this.nodes.has(real) && this.#isParent(real)) this.add(real, new Uint8Array(0), 0o755, 'directory');
+    const node = this.nodes.get(real);
+    if (node === undefined) throw failed('chmod', path, 'not there');
+    Object.assign(node, attributes);
+  }
+
   name(path: string): string {
     return path.slice(path.lastIndexOf('/') + 1);
   }
@@ -127,4 +204,24 @@ export class MemoryFiles implements LocalFiles {
   beside(path: string, name: string): string {
     return path.slice(0, path.lastIndexOf('/') + 1) + name;
   }
+
+  join(directory: string, name: string): string {
+    return directory === '' || directory.endsWith('/') ? directory + name : `${directory}/${name}`;
+  }
+}
+
+function failed(operation: string, path: string, why: string): SshError {
+  return new SshError('bad-local-file', `${operation} ${path}: ${why}`, { operation, path });
+}
+
+function statOf({ kind, bytes, permissions, modified, accessed }: Node): LocalStat {
+  return { kind, size: bytes.length, permissions, modified, accessed };
+}
+
+/** `bytes` with zeros behind, up to `size` of them. */
+function lengthened(bytes: Uint8Array, size: number): Uint8Array {
+  if (bytes.length >= size) return bytes;
+  const grown = new Uint8Array(size);
+  grown.set(bytes);
+  return grown;
 }

@@ -2,11 +2,22 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { LocalFile } from '../../src/io/local_files.ts';
+import type { LocalAttributes, LocalFile } from '../../src/io/local_files.ts';
 import { api } from '../support/connect.ts';
 import { pattern } from '../support/pipe_end.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -139,7 +150,10 @@ describe('local files', () => {
   it('are known by kind, size and permissions, links not followed', async () => {
     const path = fresh('12345');
     chmodSync(path, 0o640);
-    assert.deepEqual(await files.stat(path), { kind: 'file', size: 5, permissions: 0o640 });
+    utimesSync(path, 1_000_000_000.5, 1_100_000_000.25);
+    const known = { kind: 'file', size: 5, permissions: 0o640, accessed: 1_000_000_000.5, modified: 1_100_000_000.25 };
+    assert.deepEqual(await files.stat(path), known);
+    assert.deepEqual(await using(files.open(path, { access: 'read' }), (file) => file.stat()), known);
     assert.equal((await files.stat(folder))?.kind, 'directory');
     const link = fresh();
     symlinkSync(path, link);
@@ -169,7 +183,55 @@ describe('local files', () => {
     assert.equal(error.path, to);
   });
 
+  it('get permissions and times, open or by path, and keep what is not given', async () => {
+    for (const byPath of [false, true]) {
+      const path = fresh('x');
+      utimesSync(path, 1_000_000_000, 1_100_000_000);
+      const set = (attributes: LocalAttributes): Promise<void> =>
+        byPath
+          ? files.setAttributes(path, attributes)
+          : using(files.open(path, { access: 'write', create: 'keep' }), (file) => file.setAttributes(attributes));
+      await set({ permissions: 0o604 });
+      await set({ modified: 1_200_000_000.5 });
+      assert.equal(statSync(path).mode & 0o7777, 0o604);
+      assert.equal(statSync(path).atimeMs, 1_000_000_000_000);
+      assert.equal(statSync(path).mtimeMs, 1_200_000_000_500);
+      await set({ accessed: 1_300_000_000.5 });
+      await set({});
+      assert.equal(statSync(path).atimeMs, 1_300_000_000_500);
+      assert.equal(statSync(path).mtimeMs, 1_200_000_000_500);
+    }
+    const missing = await rejectsWith(files.setAttributes(join(folder, 'nothing'), { modified: 1 }), 'bad-local-file');
+    assert.match(missing.message, /no such file/);
+  });
+
+  it('stand in directories that are made and listed', async () => {
+    const directory = fresh();
+    assert.equal(await files.makeDirectory(directory, 0o777), true);
+    assert.equal(statSync(directory).mode & 0o7777, 0o777);
+    assert.equal(await files.makeDirectory(directory), false);
+    writeFileSync(join(directory, 'file'), 'x');
+    mkdirSync(join(directory, 'below'));
+    await files.makeLink('below', join(directory, 'link'));
+    assert.equal(readlinkSync(join(directory, 'link')), 'below');
+    assert.equal(await files.readLink(join(directory, 'link')), 'below');
+    assert.equal(await files.makeDirectory(join(directory, 'link')), false);
+    const kinds = Object.fromEntries((await files.list(directory)).map(({ name, kind }) => [name, kind]));
+    assert.deepEqual(kinds, { file: 'file', below: 'directory', link: 'symlink' });
+    const taken = await rejectsWith(files.makeDirectory(join(directory, 'file')), 'bad-local-file');
+    assert.match(taken.message, /it exists already$/);
+    await rejectsWith(files.makeDirectory(join(directory, 'no', 'where')), 'bad-local-file');
+    await rejectsWith(files.makeLink('x', join(directory, 'file')), 'bad-local-file');
+    await rejectsWith(files.readLink(join(directory, 'file')), 'bad-local-file');
+    await rejectsWith(files.list(join(directory, 'nothing')), 'bad-local-file');
+  });
+
   it('have a name and neighbours', () => {
+    assert.equal(files.join('/a/../b', 'c'), '/a/../b/c');
+    assert.equal(files.join('a/', 'c'), 'a/c');
+    assert.equal(files.join('/', 'c'), '/c');
+    assert.equal(files.join('', 'c'), 'c');
+    assert.equal(files.beside('a/../b/c', 'd'), 'a/../b/d');
     assert.equal(files.name('/a/b/c.txt'), 'c.txt');
     assert.equal(files.name('c.txt'), 'c.txt');
     assert.equal(files.beside('/a/b/c.txt', '.c.part'), '/a/b/.c.part');
