@@ -8,14 +8,15 @@ import { SshError, toSshError } from '../errors.ts';
 import type { LocalFile, LocalFiles } from '../io/local_files.ts';
 import { FileSink } from './file_sink.ts';
 import type { Link } from './link.ts';
-import { closeQuietly, fstat, type OpenHandle, openFile } from './operations.ts';
+import { closeQuietly, fstat, type OpenHandle, openFile, stat } from './operations.ts';
 import type { ReadOptions, RemotePath, TransferStats } from './options.ts';
 import { OrderedSink } from './ordered_sink.ts';
 import { temporaryPath } from './path.ts';
 import { fileKind } from './proto/attrs.ts';
+import { packets } from './proto/packets.ts';
 import { Status } from './proto/status.ts';
 import type { ReadSink } from './sink.ts';
-import { startRead } from './transfer.ts';
+import { sizeHint, startRead } from './transfer.ts';
 
 /** Where a download goes: a local path, an open local file (which stays open), or a stream (which is closed). */
 export type LocalTarget = string | LocalFile | WritableStream<Uint8Array>;
@@ -47,11 +48,11 @@ export async function get(
   files: LocalFiles | undefined,
   options: GetOptions,
 ): Promise<TransferStats> {
-  const file = await openFile(link, remote, 'r', {}, options);
+  const { file, early } = await openToRead(link, remote, options);
   try {
     const output = await openOutput(local, files, options);
     try {
-      const running = startRead(file, output.sink, options, 'ask');
+      const running = startRead(file, output.sink, options, 'ask', early());
       output.drain?.().catch((error) => running.abort(toSshError(error, 'bad-local-file', { operation: 'write' })));
       const stats = await running.done;
       await output.commit();
@@ -64,6 +65,26 @@ export async function get(
   } finally {
     closeQuietly(file); // nothing is pending on it, or only what nobody waits for
   }
+}
+
+/**
+ * OPEN and STAT leave together. `early` is the size that STAT said, once it did: only a hint, since it may be that of
+ * another file by the time that this one is open.
+ */
+async function openToRead(
+  link: Link,
+  path: RemotePath,
+  options: GetOptions,
+): Promise<{ readonly file: OpenHandle; readonly early: () => number | undefined }> {
+  let size: number | undefined;
+  const opened = openFile(link, path, 'r', {}, options);
+  stat(link, packets.stat, path, options).then(
+    (attrs) => {
+      size = sizeHint(attrs);
+    },
+    () => undefined, // FSTAT asks again
+  );
+  return { file: await opened, early: () => size };
 }
 
 /** Servers open a directory like a file, and refuse to READ it with no more than `failure`. */

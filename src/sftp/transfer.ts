@@ -44,8 +44,17 @@ export function whole(name: string, value: number, least: number): number {
   throw new SshError('bad-argument', `${name} must be a whole number of at least ${least}, not ${String(value)}`);
 }
 
-/** Reads `file` into `sink`. Throws `bad-argument` for unusable options. */
-export function startRead(file: OpenHandle, sink: ReadSink, options: RangeOptions, hint: SizeHint): Running {
+/**
+ * Reads `file` into `sink`. `early`: what STAT said, which lets READs up to there go out at once; what counts is `hint`.
+ * Throws `bad-argument` for unusable options.
+ */
+export function startRead(
+  file: OpenHandle,
+  sink: ReadSink,
+  options: RangeOptions,
+  hint: SizeHint,
+  early?: number,
+): Running {
   const { link, handle, path } = file;
   const start = whole('start', options.start ?? 0, 0);
   const end = options.end === undefined ? Number.POSITIVE_INFINITY : whole('end', options.end, start);
@@ -78,6 +87,7 @@ export function startRead(file: OpenHandle, sink: ReadSink, options: RangeOption
         );
       pump.start();
       if (hint !== 'ask') pump.stated(hint);
+      else if (early !== undefined) pump.stated(early);
     };
     return {
       begin,
@@ -176,7 +186,7 @@ function partial(error: SshError, operation: string, path: RemotePath, transferr
 }
 
 /** The size to expect; anything but a regular file is read one request at a time, as if it were of size 0. */
-function sizeHint(attrs: Attributes): number | undefined {
+export function sizeHint(attrs: Attributes): number | undefined {
   const kind = fileKind(attrs);
   if (kind !== 'file' && kind !== 'unknown') return 0;
   return attrs.size !== undefined && Number.isSafeInteger(attrs.size) ? attrs.size : undefined;

@@ -8,7 +8,7 @@ import type { LocalFile } from '../../src/io/local_files.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
 import { chunkings } from '../support/feed.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
-import { orders, patterned, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
+import { orders, patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
 
 const BYTES = patterned(500_000);
 
@@ -50,6 +50,38 @@ describe('get', () => {
       await assertClean(server, files, client);
     });
   }
+
+  it('asks for the size with OPEN, and then reads a small file and what may be behind it at once', async () => {
+    const { server, client } = await setUp({ order: orders.reverse, gather: 2 });
+    server.add('/f', BYTES.subarray(0, 3));
+    const { bytes } = await client.get('/f', 'out');
+    assert.equal(bytes, 3);
+    // answers come two at a time, the later one first: nothing of a line waited for the line before
+    assert.deepEqual(server.log, ['INIT', 'OPEN /f 1', 'STAT /f', 'FSTAT', 'READ 0+3', 'READ 3+32768', 'CLOSE']);
+  });
+
+  it('reads on where STAT told of a smaller file, and where it is refused', async () => {
+    for (const answer of [[0], [3], 4] as const) {
+      const { server, files, client } = await setUp({
+        request: (name, id) => {
+          if (name !== 'STAT') return 'honest';
+          return typeof answer === 'number' ? answer : [reply.attrs(id, { size: answer[0], permissions: 0o100644 })];
+        },
+      });
+      await client.get('/f', 'out');
+      assert.ok(equalBytes(files.content('out'), BYTES));
+      assert.equal(server.openHandles.size, 0);
+    }
+  });
+
+  it('does not take a size that STAT told of another file for that of this one', async () => {
+    const { files, client } = await setUp({
+      request: (name, id) =>
+        name === 'STAT' ? [reply.attrs(id, { size: BYTES.length + 100_000, permissions: 0o100644 })] : 'honest',
+    });
+    await client.get('/f', 'out');
+    assert.ok(equalBytes(files.content('out'), BYTES));
+  });
 
   it('keeps the permissions of the file that it replaces', async () => {
     const { server, files, client } = await setUp();
@@ -101,7 +133,7 @@ describe('get', () => {
     it(`leaves nothing behind when the local ${failing} fails`, async () => {
       const { server, files, client } = await setUp();
       let count = 0;
-      files.fail = ({ operation }) => operation === failing && ++count === (failing === 'write' ? 3 : 1);
+      files.fail = ({ operation }) => operation === failing && ++count === (failing === 'write' ? 2 : 1);
       const error = (await client.get('/f', 'out', { sync: true }).catch((value: unknown) => value)) as SshError;
       assert.equal(error.code, 'bad-local-file');
       if (failing === 'write')
@@ -200,8 +232,11 @@ describe('get', () => {
       },
     });
     server.add('/dir', new Uint8Array(0), 0o040755);
-    await assert.rejects(client.get('/f', told, { signal: AbortSignal.timeout(0) }), { code: 'aborted' });
-    assert.ok(reason === undefined || reason instanceof SshError);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const aborted = client.get('/f', told, { signal, onProgress: () => controller.abort() });
+    await assert.rejects(aborted, { code: 'aborted' });
+    assert.ok(reason instanceof SshError);
     await assertClean(server, files, client);
   });
 
