@@ -17,6 +17,26 @@ export interface PipeSink {
   closed(cause: SshError | undefined): void;
 }
 
+/** What a pipe knows about itself, as of the moment it was asked. Sizes in bytes of data, headers not counted. */
+export interface PipeStats {
+  /** The smallest round trip seen, in milliseconds, once one was measured. */
+  readonly roundTrip?: number;
+  /** The receive window now; it grows up to `maxWindow`. */
+  readonly window: number;
+  /** What the peer may still send of it. */
+  readonly granted: number;
+  /** WINDOW_ADJUSTs sent. */
+  readonly adjustments: number;
+  readonly received: number;
+  readonly sent: number;
+  /** The largest that the peer's window for us has been. */
+  readonly peerWindow: number;
+  /** Whether data waits because the peer's window is used up. */
+  readonly windowLimited: boolean;
+  /** How often data had to begin to wait for that. */
+  readonly windowWaits: number;
+}
+
 /** A two-way byte stream. */
 export interface BytePipe {
   /** Starts delivery; called once, before anything else. */
@@ -37,6 +57,8 @@ export interface BytePipe {
    * tell.
    */
   readonly unsent?: number;
-  /** Bytes that the peer may have on the way to us at once, where the pipe limits that (a channel's window). */
+  /** Bytes that the peer may have on the way to us at once, where the pipe limits that (a channel's window). It may grow. */
   readonly receiveWindow?: number;
+  /** Absent where a pipe cannot tell. */
+  readonly stats?: PipeStats;
 }
