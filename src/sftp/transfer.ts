@@ -98,19 +98,24 @@ export function startRead(
   });
 }
 
-/** Writes what `source` gives to `file`, from byte `start` on. Throws `bad-argument` for unusable options. */
+/**
+ * Writes what `source` gives to `file`, from byte `start` on; never more than `span` bytes are sent beyond what is
+ * acknowledged without a gap. Throws `bad-argument` for unusable options.
+ */
 export function startWrite(
   file: OpenHandle,
   source: WriteSource,
   start: number,
   total: number | undefined,
   options: TransferOptions,
+  span: number = Number.POSITIVE_INFINITY,
 ): Running {
   const { link, handle, path } = file;
   const job = {
     link,
     handle,
     path,
+    span,
     start: whole('position', start, 0),
     requests: whole('requests', options.requests ?? DEFAULT_REQUESTS, 1),
     requestSize: writeSize(link, handle, options.requestSize),

@@ -31,6 +31,8 @@ export interface WriteJob {
   /** Bytes in one WRITE. */
   readonly requestSize: number;
   readonly stallTimeout: number;
+  /** Most bytes that are sent beyond what is acknowledged without a gap: how far behind the end a hole may be. */
+  readonly span: number;
 }
 
 /** A pending WRITE. */
@@ -116,8 +118,9 @@ export class WritePump implements Pump, SourceEvents {
   }
 
   run(): void {
-    const { link, requests, requestSize } = this.#job;
+    const { link, requests, requestSize, span } = this.#job;
     while (this.#state.name === 'sending' && this.#pending < requests && !link.full) {
+      if (this.#next + requestSize > this.contiguous + span && this.#pending > 0) break;
       if (!this.#ended && this.#queue.length < READ_AHEAD) this.#pull();
       // Small pieces are gathered for as long as an answer is still due, as Nagle's algorithm does.
       if (this.#queue.length < requestSize && !this.#ended && this.#pending > 0) break;
