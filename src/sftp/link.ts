@@ -6,7 +6,7 @@
 import { plain } from '../bytes/bytes.ts';
 import { type SshError, toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
-import type { BytePipe, PipeSink } from '../io/pipe.ts';
+import type { BytePipe, PipeSink, PipeStats } from '../io/pipe.ts';
 import { ReadBudget } from './budget.ts';
 import type { PacketOf, PacketRow } from './proto/packets.ts';
 import { type ReplyHandler, Requester, type ServerExtensions } from './proto/requester.ts';
@@ -92,6 +92,11 @@ export class Link implements PipeSink {
   /** Whether the pipe has enough: WRITEs wait until pumps are woken again. */
   get full(): boolean {
     return this.#full;
+  }
+
+  /** What the pipe knows about itself. */
+  get stats(): PipeStats | undefined {
+    return this.#pipe.stats;
   }
 
   /** Sends a request; see `Requester`. */

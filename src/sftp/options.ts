@@ -26,6 +26,8 @@ export interface Progress {
   readonly bytes: number;
   /** How many there will be as far as is known; a file may end before or after. */
   readonly total?: number;
+  /** Bytes a second, of the last second or so; 0 before any time has passed. */
+  readonly rate: number;
 }
 
 /** Options of everything that moves the content of files. */
@@ -34,6 +36,12 @@ export interface TransferOptions extends CallOptions {
   readonly requests?: number | undefined;
   /** Bytes a request; more than the server takes is cut down. Default: found from its limits and the receive window. */
   readonly requestSize?: number | undefined;
+  /**
+   * Most channels that one upload may spread over; 1: never more than its own. The server's window caps a channel at one
+   * window a round trip, so more are opened where that is measured to be the limit and enough is left to send. Where the
+   * server refuses them the upload goes on over those it has. Downloads need one. Default: 8.
+   */
+  readonly lanes?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -65,10 +73,25 @@ export interface TransferStats {
   readonly maxBytesInFlight: number;
   /** DATA replies that were shorter than asked, other than by the end of the file. */
   readonly shortReads: number;
+  /** From the first request to the last answer; without OPEN, CLOSE and renaming. */
+  readonly seconds: number;
+  /** Bytes a second, over all of that time. */
+  readonly rate: number;
+  /** Channels that carried it at the most. */
+  readonly lanes: number;
+  /** The smallest round trip seen on the channel, in milliseconds, where one was measured. */
+  readonly roundTrip?: number;
+  /** The channel's receive window at the end, in bytes, where there is one. */
+  readonly window?: number;
+  /** WINDOW_ADJUSTs that were sent on the channel by then, since it was opened. */
+  readonly adjustments?: number;
 }
 
 /** READs or WRITEs pending at once by default: 4 MiB of 32 KiB requests. */
 export const DEFAULT_REQUESTS = 128;
+
+/** Channels of one upload by default. OpenSSH allows 10 sessions in a connection, and some are left to others. */
+export const DEFAULT_LANES = 8;
 
 /**
  * Milliseconds without an answer before a wait ends by default. Long enough for disks that spin up, short enough that

@@ -6,7 +6,7 @@
 import { printable } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { abortedError } from './call.ts';
-import type { Counters } from './counters.ts';
+import { type Counters, finalStats } from './counters.ts';
 import type { Link } from './link.ts';
 import { fstat, type OpenHandle } from './operations.ts';
 import {
@@ -18,6 +18,7 @@ import {
 } from './options.ts';
 import { type Attributes, fileKind } from './proto/attrs.ts';
 import { WRITE_HEADER } from './proto/packets.ts';
+import { RateMeter } from './rate.ts';
 import { ReadPump } from './read_pump.ts';
 import { BASE_REQUEST, MAX_REQUEST } from './request_size.ts';
 import type { ReadSink } from './sink.ts';
@@ -151,20 +152,24 @@ function run(
   ) => Engine,
 ): Running {
   const { signal, onProgress } = options;
+  const startedAt = link.clock.now();
+  const meter = onProgress === undefined ? undefined : new RateMeter(startedAt);
   let engine!: Engine;
   const abort = (error: SshError): void => link.turn(() => engine.abort(error));
   const done = new Promise<TransferStats>((resolve, reject) => {
     const onAbort = (): void => abort(abortedError(operation, path, signal as AbortSignal));
     const progress = (bytes: number, total: number | undefined): void => {
+      if (onProgress === undefined || meter === undefined) return;
       try {
-        onProgress?.(total === undefined ? { bytes } : { bytes, total });
+        const rate = meter.rate(bytes, link.clock.now());
+        onProgress(total === undefined ? { bytes, rate } : { bytes, total, rate });
       } catch (error) {
         abort(toSshError(error, 'bad-argument', { operation: 'onProgress' }));
       }
     };
     engine = make(progress, (failure) => {
       signal?.removeEventListener('abort', onAbort);
-      if (failure === undefined) resolve({ ...engine.counters });
+      if (failure === undefined) resolve(finalStats(engine.counters, link, startedAt));
       else reject(partial(failure, operation, path, engine.moved()));
     });
     if (signal?.aborted) {
