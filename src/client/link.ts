@@ -107,6 +107,7 @@ export class Link implements DriverOwner {
       username: settings.username,
       keepalive: settings.keepalive,
       window: settings.window,
+      maxWindow: settings.maxWindow,
       maxPacket: settings.maxPacket,
       quirks: settings.quirks,
     });

@@ -33,8 +33,10 @@ export interface CommonConfig {
   readonly rekey: RekeyLimits;
   readonly limits: Limits;
   readonly keepalive: KeepaliveConfig;
-  /** Receive window of every channel, in bytes. */
+  /** Receive window of every channel at first, in bytes. */
   readonly window: number;
+  /** The most that it may grow to. */
+  readonly maxWindow: number;
   /** The most data bytes in one packet to us. */
   readonly maxPacket: number;
   /** In place of what the table of quirks says about the peer. */

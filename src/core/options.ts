@@ -8,12 +8,16 @@ import type { KeepaliveConfig } from './keepalive.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Quirks } from './quirks.ts';
 import { defaultRekeyLimits, type RekeyLimits } from './rekey.ts';
+import { MAX_WINDOW } from './window.ts';
 
 /** How the software identifies itself (RFC 4253 §4.2). */
 export const SOFTWARE = 'puressh_0.1.0';
 
-/** Receive window of a channel in bytes: as OpenSSH's. */
+/** Receive window of a channel in bytes at first: as OpenSSH's. */
 export const DEFAULT_WINDOW: number = 2 * 1024 * 1024;
+
+/** What it may grow to: enough for 300 MB/s over 100 ms, with room for as much again. */
+export const DEFAULT_MAX_WINDOW: number = 64 * 1024 * 1024;
 
 /** The most data in one packet to us; strict peers refuse channels that allow more. */
 const DEFAULT_MAX_PACKET = 32768;
@@ -36,8 +40,13 @@ export interface SideOptions {
   readonly algorithms?: Partial<AlgorithmLists> | undefined;
   /** When keys are exchanged anew. Default: after 1 GiB or an hour. */
   readonly rekey?: Partial<RekeyLimits> | undefined;
-  /** Receive window of every channel in bytes. Default: 2 MiB. */
+  /** Receive window of every channel in bytes, to begin with. Default: 2 MiB. */
   readonly window?: number | undefined;
+  /**
+   * Bytes that the window of a channel may grow to where the line is long and what arrives is taken. All channels of a connection
+   * together grow by at most `maxWindow` − `window`. Default: 64 MiB, or `window` if that is more; equal to `window`: none grows.
+   */
+  readonly maxWindow?: number | undefined;
   /** The most data bytes in one packet to us. Default: 32768. */
   readonly maxPacket?: number | undefined;
   /** Default: a sign of life is asked for after 30 s of silence, and three may stay without any. `false`: off. */
@@ -54,6 +63,7 @@ export interface SideSettings {
   readonly algorithms: Partial<AlgorithmLists>;
   readonly rekey: RekeyLimits;
   readonly window: number;
+  readonly maxWindow: number;
   readonly maxPacket: number;
   readonly keepalive: KeepaliveConfig;
   readonly limits: Limits;
@@ -69,7 +79,9 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
   const maxPacket = options.maxPacket ?? DEFAULT_MAX_PACKET;
   requireInteger('maxPacket', maxPacket, 1, limits.packetLength - PACKET_OVERHEAD);
   const window = options.window ?? DEFAULT_WINDOW;
-  requireInteger('window', window, maxPacket, 0xffffffff);
+  requireInteger('window', window, maxPacket, MAX_WINDOW);
+  const maxWindow = options.maxWindow ?? Math.max(window, DEFAULT_MAX_WINDOW);
+  requireInteger('maxWindow', maxWindow, window, MAX_WINDOW);
   requireKnown('rekey', options.rekey, defaultRekeyLimits);
   const rekey = { ...defaultRekeyLimits, ...withoutUndefined(options.rekey) };
   requireNumbers('rekey', rekey, 1);
@@ -81,6 +93,7 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
     algorithms: withoutUndefined(options.algorithms),
     rekey,
     window,
+    maxWindow,
     maxPacket,
     keepalive: keepaliveOf(options.keepalive),
     limits,

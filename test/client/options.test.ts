@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { insecureAcceptAny } from '../../src/client/host_key.ts';
 import { type ConnectOptions, settingsOf } from '../../src/client/options.ts';
+import { thrown } from '../core/tools.ts';
 import { root } from '../support/root.ts';
 
 const basics: ConnectOptions = { host: 'h', username: 'u', auth: [], hostKey: insecureAcceptAny() };
@@ -11,7 +12,7 @@ describe('settingsOf', () => {
   it('has the defaults of the design', () => {
     const settings = settingsOf(basics);
     assert.equal(settings.port, 22);
-    assert.equal(settings.window, 2_097_152);
+    assert.deepEqual([settings.window, settings.maxWindow], [2_097_152, 67_108_864]);
     assert.equal(settings.maxPacket, 32_768);
     assert.deepEqual(settings.keepalive, { interval: 30_000, count: 3 });
     assert.deepEqual(settings.rekey, { bytes: 1_073_741_824, packets: 2_147_483_648, time: 3_600_000 });
@@ -39,6 +40,16 @@ describe('settingsOf', () => {
     assert.equal(settings.limits.channelCloseTime, 6);
     assert.equal(settings.limits.identificationTime, 30_000);
     assert.equal(settings.limits.channels, 3);
+  });
+
+  it('lets a window grow to 64 MiB, to what is said, or, where it is that large from the start, not at all', () => {
+    const largest = (window: number, maxWindow?: number): number =>
+      settingsOf({ ...basics, window, maxWindow }).maxWindow;
+    assert.deepEqual([largest(40_000), largest(1 << 27), largest(40_000, 40_000)], [67_108_864, 1 << 27, 40_000]);
+    for (const maxWindow of [39_999, 2 ** 32, 1.5, Number.POSITIVE_INFINITY]) {
+      const error = thrown('bad-argument', () => settingsOf({ ...basics, window: 40_000, maxWindow }));
+      assert.equal(error.message, `maxWindow must be an integer from 40000 to 4294967295, not ${maxWindow}`);
+    }
   });
 
   it('switches keepalives off', () => {

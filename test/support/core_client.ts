@@ -36,6 +36,7 @@ export function commonConfig(crypto: CryptoProvider = memoCrypto): Omit<CommonCo
     limits: defaultLimits,
     keepalive: { interval: Number.POSITIVE_INFINITY, count: 3 },
     window: 2 * 1024 * 1024,
+    maxWindow: 64 * 1024 * 1024,
     maxPacket: 32768,
   };
 }
