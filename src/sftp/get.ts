@@ -12,7 +12,7 @@ import { closeQuietly, fstat, type OpenHandle, openFile, stat } from './operatio
 import type { ReadOptions, RemotePath, TransferStats } from './options.ts';
 import { OrderedSink } from './ordered_sink.ts';
 import { temporaryPath } from './path.ts';
-import { fileKind } from './proto/attrs.ts';
+import { type Attributes, fileKind } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
 import { Status } from './proto/status.ts';
 import type { ReadSink } from './sink.ts';
@@ -31,6 +31,14 @@ export interface GetOptions extends ReadOptions {
   readonly sync?: boolean | undefined;
 }
 
+/** What a caller that listed the file already knows of it. */
+export interface GetHints {
+  /** Attributes of the remote file, which need not be asked for. They may be old: the file may have changed since. */
+  readonly attrs?: Attributes;
+  /** Whether a symbolic link at the local path is replaced, and not what it leads to. Default: false. */
+  readonly replaceLinks?: boolean;
+}
+
 /** Where the bytes go, and what to do when they are all there, or not. */
 interface Output {
   readonly sink: ReadSink;
@@ -47,12 +55,14 @@ export async function get(
   local: LocalTarget,
   files: LocalFiles | undefined,
   options: GetOptions,
+  hints: GetHints = {},
 ): Promise<TransferStats> {
-  const { file, early } = await openToRead(link, remote, options);
+  const size = hints.attrs === undefined ? undefined : sizeHint(hints.attrs);
+  const { file, early } = await openToRead(link, remote, options, size);
   try {
-    const output = await openOutput(local, files, options);
+    const output = await openOutput(local, files, options, hints);
     try {
-      const running = startRead(file, output.sink, options, 'ask', early());
+      const running = startRead(file, output.sink, options, size ?? 'ask', early());
       output.drain?.().catch((error) => running.abort(toSshError(error, 'bad-local-file', { operation: 'write' })));
       const stats = await running.done;
       await output.commit();
@@ -68,16 +78,18 @@ export async function get(
 }
 
 /**
- * OPEN and STAT leave together. `early` is the size that STAT said, once it did: only a hint, since it may be that of
+ * OPEN and STAT leave together, unless the size is known. `early` is the size that STAT said, once it did: only a hint, since it may be that of
  * another file by the time that this one is open.
  */
 async function openToRead(
   link: Link,
   path: RemotePath,
   options: GetOptions,
+  known: number | undefined,
 ): Promise<{ readonly file: OpenHandle; readonly early: () => number | undefined }> {
-  let size: number | undefined;
+  let size = known;
   const opened = openFile(link, path, 'r', {}, options);
+  if (known !== undefined) return { file: await opened, early: () => known };
   stat(link, packets.stat, path, options).then(
     (attrs) => {
       size = sizeHint(attrs);
@@ -98,8 +110,13 @@ async function clearer(error: SshError, file: OpenHandle, options: GetOptions): 
   return new SshError(error.code, message, { fault, status, operation: 'read', path, transferred: 0, cause: error });
 }
 
-function openOutput(local: LocalTarget, files: LocalFiles | undefined, options: GetOptions): Promise<Output> {
-  if (typeof local === 'string') return pathOutput(local, needFiles(files), options);
+function openOutput(
+  local: LocalTarget,
+  files: LocalFiles | undefined,
+  options: GetOptions,
+  hints: GetHints,
+): Promise<Output> {
+  if (typeof local === 'string') return pathOutput(local, needFiles(files), options, hints);
   if (typeof local !== 'object' || local === null) {
     throw new SshError('bad-argument', 'get needs a local path, an open file or a stream to write to');
   }
@@ -113,9 +130,15 @@ export function needFiles(files: LocalFiles | undefined): LocalFiles {
   throw new SshError('bad-argument', 'This client has no local files: give a stream or bytes, or set localFiles');
 }
 
-async function pathOutput(path: string, files: LocalFiles, options: GetOptions): Promise<Output> {
+async function pathOutput(
+  path: string,
+  files: LocalFiles,
+  options: GetOptions,
+  { replaceLinks = false }: GetHints,
+): Promise<Output> {
   let target = path;
   let there = await files.stat(path);
+  if (there?.kind === 'symlink' && replaceLinks) there = undefined;
   if (there?.kind === 'symlink') {
     // What a link points to is replaced, not the link.
     const resolved = await files.resolve(path);
