@@ -17,19 +17,17 @@ import {
   needOffer,
   type OpenHandle,
   offers,
-  openFile,
   pathRequest,
   plainRename,
   posixRename,
   stat,
-  targetExists,
 } from './operations.ts';
 import type { CallOptions, RemotePath, TransferOptions, TransferStats } from './options.ts';
-import { temporaryPath } from './path.ts';
 import { type Attributes, encodeAttributes, fileKind } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
 import { Status } from './proto/status.ts';
+import { openTarget, type Plan, type PutHints } from './put_target.ts';
 import type { WriteSource } from './source.ts';
 import { bytesSource, fileSource, iterableSource } from './sources.ts';
 import { startWrite } from './transfer.ts';
@@ -69,13 +67,6 @@ interface Input {
   close(): Promise<void>;
 }
 
-/** Which remote file is written, and what becomes of it. */
-interface Plan {
-  readonly path: RemotePath;
-  readonly inPlace: boolean;
-  readonly permissions: number | undefined;
-}
-
 /** Copies `local` to a remote file. */
 export async function put(
   link: Link,
@@ -83,26 +74,21 @@ export async function put(
   remote: RemotePath,
   files: LocalFiles | undefined,
   options: PutOptions,
+  hints: PutHints = {},
 ): Promise<PutResult> {
   if (options.sync) needOffer(link, extensions.fsync, 'put');
   const input = await openInput(local, files);
+  let dropped: Promise<void> | undefined;
   try {
-    const plan = await planTarget(link, remote, input.permissions, options);
-    const { inPlace, permissions } = plan;
-    const exclusive = inPlace && options.overwrite === false;
-    const flags = { write: true, create: true, truncate: !exclusive, exclusive };
-    const attrs = permissions === undefined ? {} : { permissions };
-    const orphan = (late: OpenHandle): void => {
-      closeQuietly(late);
-      if (!inPlace) pathRequest(link, packets.remove, 'remove', plan.path, {}).catch(() => undefined);
-    };
-    // Errors name the file that the caller asked for: a temporary name would tell nobody anything.
-    const file = await openFile(link, plan.path, flags, attrs, options, orphan, remote);
+    const target = await openTarget(link, remote, input.permissions, options, hints);
+    const { file, plan } = target;
+    dropped = target.dropped;
     const warnings: string[] = [];
     const stats = await upload(file, input, plan, options, warnings);
-    if (!inPlace) await moveIntoPlace(link, plan.path, remote, options);
+    if (!plan.inPlace) await moveIntoPlace(link, plan.path, remote, options);
     return { ...stats, warnings };
   } finally {
+    await dropped;
     await input.source.stop();
     await input.close().catch(() => undefined); // it was only read from
   }
@@ -144,37 +130,14 @@ async function openInput(local: LocalSource, files: LocalFiles | undefined): Pro
   }
 }
 
-async function planTarget(
-  link: Link,
-  remote: RemotePath,
-  local: number | undefined,
-  options: PutOptions,
-): Promise<Plan> {
-  const wanted = options.permissions;
-  if (options.atomic === false) return { path: remote, inPlace: true, permissions: wanted ?? local };
-  const there = await existing(link, remote, options);
-  if (there === undefined) {
-    return { path: temporaryPath(remote), inPlace: false, permissions: wanted ?? local };
-  }
-  if (options.overwrite === false) throw targetExists('put', remote, '; overwrite: true replaces it');
-  const kind = fileKind(there);
-  if (kind === 'directory')
-    throw targetExists('put', remote, ' and is a directory: give the path of the file to write');
-  if (kind !== 'file' && kind !== 'unknown') {
-    return { path: remote, inPlace: true, permissions: wanted ?? local };
-  }
-  const own = there.permissions === undefined ? local : there.permissions & 0o7777;
-  return { path: temporaryPath(remote), inPlace: false, permissions: wanted ?? own };
-}
+/** Content up to this many bytes is checked and closed without waiting for the WRITEs: for more, a round trip is little. */
+const SMALL = 256 * 1024;
 
-/** LSTAT; `undefined` where nothing stands, or where the server does not tell. */
-async function existing(link: Link, path: RemotePath, options: CallOptions): Promise<Attributes | undefined> {
-  try {
-    return await stat(link, packets.lstat, path, options);
-  } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return undefined;
-    throw error;
-  }
+/** Answers to what left right behind the last WRITE: all of them must be good before the file may get its name. */
+interface Tail {
+  readonly attrs: Promise<Attributes>;
+  readonly flushed: Promise<void> | undefined;
+  readonly closed: Promise<void>;
 }
 
 /** Writes, checks and closes the file. What fails removes it, unless it is written in place. */
@@ -186,18 +149,49 @@ async function upload(
   warnings: string[],
 ): Promise<TransferStats> {
   let closed = false;
-  try {
-    const stats = await startWrite(file, input.source, 0, input.size, options).done;
-    await check(file, stats.bytes, options, warnings);
-    if (options.sync) await fsync(file, options);
+  let tail: Tail | undefined;
+  const close = (): Promise<void> => {
     closed = true; // refused or not, the handle is gone
-    await closeHandle(file, options);
+    return closeHandle(file, options);
+  };
+  // The draft (§6.1) has requests on one file carried out in order. FSETSTAT depends on what FSTAT says.
+  const pipelined = options.permissions === undefined && options.requests !== 1;
+  const onSent = (bytes: number): void => {
+    if (!pipelined || bytes > SMALL) return;
+    tail = { attrs: fstat(file, options), flushed: options.sync ? fsync(file, options) : undefined, closed: close() };
+    for (const answer of [tail.attrs, tail.flushed, tail.closed]) answer?.catch(() => undefined); // each is looked at below
+  };
+  try {
+    const stats = await startWrite(file, input.source, 0, input.size, options, undefined, onSent).done;
+    if (tail === undefined) {
+      await check(file, stats.bytes, await sizeAndMode(fstat(file, options)), options, warnings);
+      if (options.sync) await fsync(file, options);
+      await close();
+    } else {
+      await checkTail(file, plan.path, stats.bytes, tail, options, warnings);
+    }
     return stats;
   } catch (error) {
     if (!closed) closeQuietly(file);
     if (!plan.inPlace) await removeTemporary(file.link, plan.path, error);
     throw error;
   }
+}
+
+async function checkTail(
+  file: OpenHandle,
+  path: RemotePath,
+  written: number,
+  tail: Tail,
+  options: PutOptions,
+  warnings: string[],
+): Promise<void> {
+  let attrs = await sizeAndMode(tail.attrs);
+  await tail.flushed;
+  await tail.closed;
+  // a server that looked before it had written is asked again
+  if (attrs.size !== written) attrs = await sizeAndMode(stat(file.link, packets.stat, path, options));
+  await check(file, written, attrs, options, warnings);
 }
 
 /** Removes what is not whole. Waits for it only where the server was still answering. */
@@ -207,12 +201,24 @@ async function removeTemporary(link: Link, path: RemotePath, error: unknown): Pr
   if (code !== 'aborted' && code !== 'timeout') await removed;
 }
 
-/** Compares the size with what was written, and sets permissions that were asked for. A server that refuses FSTAT may. */
-async function check(file: OpenHandle, written: number, options: PutOptions, warnings: string[]): Promise<void> {
-  const attrs = await fstat(file, options).catch((error: unknown) => {
-    if (error instanceof SshError && error.code === 'sftp-status') return {} as Attributes;
+/** What FSTAT or STAT says; a server that refuses it may. */
+async function sizeAndMode(asked: Promise<Attributes>): Promise<Attributes> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof SshError && error.code === 'sftp-status') return {};
     throw error;
-  });
+  }
+}
+
+/** Compares the size with what was written, and sets permissions that were asked for. */
+async function check(
+  file: OpenHandle,
+  written: number,
+  attrs: Attributes,
+  options: PutOptions,
+  warnings: string[],
+): Promise<void> {
   const path = printable(file.path, 1024);
   const kind = fileKind(attrs);
   if ((kind === 'file' || kind === 'unknown') && attrs.size !== undefined && attrs.size !== written) {

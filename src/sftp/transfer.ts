@@ -101,7 +101,7 @@ export function startRead(
 
 /**
  * Writes what `source` gives to `file`, from byte `start` on; never more than `span` bytes are sent beyond what is
- * acknowledged without a gap. Throws `bad-argument` for unusable options.
+ * acknowledged without a gap. `onSent` hears when all has been sent, see `WriteJob`. Throws `bad-argument` for unusable options.
  */
 export function startWrite(
   file: OpenHandle,
@@ -110,9 +110,11 @@ export function startWrite(
   total: number | undefined,
   options: TransferOptions,
   span: number = Number.POSITIVE_INFINITY,
+  onSent: (bytes: number) => void = () => undefined,
 ): Running {
   const { link, handle, path } = file;
   const job = {
+    onSent,
     link,
     handle,
     path,

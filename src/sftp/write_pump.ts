@@ -33,6 +33,11 @@ export interface WriteJob {
   readonly stallTimeout: number;
   /** Most bytes that are sent beyond what is acknowledged without a gap: how far behind the end a hole may be. */
   readonly span: number;
+  /**
+   * Called once, in a turn, when the last of `bytes` bytes has been sent: what follows on the link comes behind all WRITEs.
+   * Must not be called where some of them went another way.
+   */
+  readonly onSent?: (bytes: number) => void;
 }
 
 /** A pending WRITE. */
@@ -73,6 +78,7 @@ export class WritePump implements Pump, SourceEvents {
   #state: State = { name: 'sending' };
   #pulling = false;
   #ended = false;
+  #allSent = false;
   #next: number;
   #pending = 0;
   #inFlight = 0;
@@ -127,9 +133,14 @@ export class WritePump implements Pump, SourceEvents {
       if (this.#queue.length === 0 || this.#state.name !== 'sending') break;
       this.#send(Math.min(this.#queue.length, requestSize));
     }
+    const isThrough = this.#state.name === 'sending' && this.#ended && this.#queue.length === 0;
+    if (isThrough && !this.#allSent) {
+      this.#allSent = true;
+      this.#job.onSent?.(this.#next - this.#job.start);
+    }
     if (this.#pending > 0) return;
     if (this.#state.name === 'draining') this.#end(this.#state.failure);
-    else if (this.#state.name === 'sending' && this.#ended && this.#queue.length === 0) this.#end(undefined);
+    else if (isThrough) this.#end(undefined);
   }
 
   #pull(): void {

@@ -94,6 +94,53 @@ describe('put', () => {
     });
   }
 
+  it('needs three round trips for little: all that leaves together is answered backwards, and nothing is renamed before', async () => {
+    const little = BYTES.subarray(0, 100_000);
+    const { server, result } = await put({ order: orders.reverse, gather: 2 }, little);
+    assert.ok(!(result instanceof SshError), String(result));
+    assert.ok(equalBytes(content(server), little));
+    const writes = [0, 32768, 65536, 98304].map((at) => `WRITE ${at}+${Math.min(32768, 100_000 - at)}`);
+    assert.deepEqual(steps(server), [
+      'LSTAT /f',
+      'OPEN TEMP 26',
+      ...writes,
+      'FSTAT',
+      'CLOSE',
+      'EXTENDED posix-rename@openssh.com',
+    ]);
+  });
+
+  it('waits for each answer where one request at a time is all that the server takes', async () => {
+    let most = 0;
+    const script: Script = {
+      // the request that comes is not counted, those that wait for an answer are
+      order: (waiting) => {
+        most = Math.max(most, waiting);
+        return 0;
+      },
+    };
+    const { result } = await put(script, BYTES.subarray(0, 40_000), { requests: 1 });
+    assert.ok(!(result instanceof SshError));
+    assert.equal(most, 1);
+  });
+
+  it('removes the file that it opened for nothing, empty, where the target wants another', async () => {
+    const targets = [0o100600, 0o120777, 0o040755];
+    for (const mode of targets) {
+      const { server, result } = await put(
+        {},
+        new Uint8Array(3),
+        {},
+        (to) => void to.add('/f', new Uint8Array(1), mode),
+      );
+      assert.equal(result instanceof SshError, mode === 0o040755);
+      assert.deepEqual(names(server), ['/f']);
+      const log = steps(server);
+      assert.ok(log.indexOf('REMOVE TEMP') > 0, String(mode));
+      assert.ok(log.findIndex((line) => line.startsWith('WRITE')) < 0 || content(server).length === 3);
+    }
+  });
+
   it('warns where permissions that were asked for are refused', async () => {
     const script: Script = {
       request: (name, id) => {
@@ -109,7 +156,7 @@ describe('put', () => {
 
   it('puts the permissions into OPEN: those asked for, else those replaced, else the local ones', async () => {
     const local = (_: ScriptedSftp, files: MemoryFiles): void => void files.add('x', BYTES, 0o755);
-    const opened = ({ server }: Outcome): string | undefined => server.log.find((line) => line.startsWith('OPEN'));
+    const opened = ({ server }: Outcome): string | undefined => server.log.findLast((line) => line.startsWith('OPEN'));
     assert.match(opened(await put({}, 'x', {}, local)) as string, / 755$/);
     const both = (server: ScriptedSftp, files: MemoryFiles): void => {
       local(server, files);
@@ -217,7 +264,7 @@ describe('put and the target', () => {
     assert.ok(!(result instanceof SshError));
     assert.ok(equalBytes(content(server), BYTES));
     assert.ok(server.log.includes('EXTENDED posix-rename@openssh.com'));
-    assert.ok(!server.log.some((line) => line.startsWith('REMOVE')));
+    assert.ok(!server.log.includes('REMOVE /f'));
   });
 
   it('renames plainly where it is not offered and nothing stands there', async () => {
@@ -306,6 +353,34 @@ describe('put that fails', () => {
     });
   }
 
+  for (const refused of ['WRITE', 'FSTAT', 'EXTENDED']) {
+    it(`renames nothing where ${refused} is refused after all has left`, async () => {
+      const script: Script = {
+        order: orders.reverse,
+        gather: 3,
+        request: (name, id) => {
+          if (name === 'STAT') return [reply.attrs(id, { size: 2 })];
+          if (name !== refused) return 'honest';
+          return name === 'FSTAT' ? [reply.attrs(id, { size: 2 })] : 4;
+        },
+      };
+      const outcome = await put(script, new Uint8Array(3), { sync: true });
+      assert.equal(failure(outcome).code, refused === 'FSTAT' ? 'incomplete' : 'sftp-status');
+      assert.deepEqual(names(outcome.server), []);
+      assert.equal(steps(outcome.server).at(-1), 'REMOVE TEMP');
+      assert.ok(!outcome.server.log.includes('EXTENDED posix-rename@openssh.com') || refused === 'EXTENDED');
+    });
+  }
+
+  it('asks again where FSTAT was answered before the WRITEs were done', async () => {
+    const { server, result } = await put(
+      { request: (name, id) => (name === 'FSTAT' ? [reply.attrs(id, { size: 0 })] : 'honest') },
+      new Uint8Array(3),
+    );
+    assert.ok(!(result instanceof SshError), String(result));
+    assert.deepEqual(names(server), ['/f']);
+  });
+
   it('tells a size that is not what was acknowledged', async () => {
     const script: Script = {
       request: (name, id) =>
@@ -324,12 +399,14 @@ describe('put that fails', () => {
   });
 
   it('believes a CLOSE that reports a delayed failure', async () => {
-    const server = new ScriptedSftp({ request: (name) => (name === 'CLOSE' ? 4 : 'honest') });
-    const client = await SftpClient.open(server);
-    await assert.rejects(client.put(BYTES, '/f'), { code: 'sftp-status', operation: 'close', status: 4 });
-    assert.deepEqual(names(server), []);
-    assert.equal(server.log.filter((line) => line === 'CLOSE').length, 1);
-    await client.close();
+    for (const bytes of [BYTES, BYTES.subarray(0, 3)]) {
+      const server = new ScriptedSftp({ request: (name) => (name === 'CLOSE' ? 4 : 'honest') });
+      const client = await SftpClient.open(server);
+      await assert.rejects(client.put(bytes, '/f'), { code: 'sftp-status', operation: 'close', status: 4 });
+      assert.deepEqual(names(server), []);
+      assert.equal(server.log.filter((line) => line === 'CLOSE').length, 1);
+      await client.close();
+    }
   });
 
   it('passes on what the local file says, and lets go of it', async () => {
@@ -378,7 +455,7 @@ describe('put that fails', () => {
     };
     const outcome = await put(script, BYTES, { signal: controller.signal });
     assert.equal(failure(outcome).code, 'aborted');
-    assert.equal(failure(outcome).message, 'open /f was aborted');
+    assert.match(failure(outcome).message, /^(lstat|open) \/f was aborted$/);
     assert.deepEqual(names(outcome.server), []);
     assert.equal(outcome.server.log.filter((line) => line === 'CLOSE').length, 1);
   });
