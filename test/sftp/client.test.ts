@@ -283,17 +283,46 @@ describe('SftpClient.list', () => {
     });
   }
 
-  it('asks ahead, more with every answer, never more than eight at once', async () => {
-    const { client, server } = await listing(
-      Array.from({ length: 30 }, (_, i) => [`${i}`]),
-      { gather: 8 },
-    );
-    const names: string[] = [];
-    for await (const { name } of client.list('/d')) names.push(name);
-    assert.equal(names.length, 30);
-    const asked = server.log.filter((line) => line === 'READDIR').length;
-    assert.ok(asked > 31 && asked <= 31 + 8, `${asked}`);
+  /** What is asked of a server that answers only what has piled up: how many READDIRs it found each time. */
+  async function asked(batches: readonly (readonly string[])[]): Promise<number[]> {
+    const { client, server } = await listing(batches, { gather: 1000 });
+    const waves: number[] = [];
+    let seen = 0;
+    for await (const _ of client.list('/d')) {
+      const now = server.log.filter((line) => line === 'READDIR').length;
+      if (now > seen) waves.push(now - seen);
+      seen = now;
+    }
     await client.close();
+    return waves;
+  }
+
+  it('asks for the names and the end at once, and further ahead with every answer', async () => {
+    const batches = Array.from({ length: 300 }, (_, i) => [`${i}`]);
+    const server = await listing([['a']]);
+    for await (const _ of server.client.list('/d'));
+    assert.deepEqual(
+      server.server.log.filter((line) => line === 'READDIR'),
+      ['READDIR', 'READDIR'],
+    );
+    await server.client.close();
+    const { client, server: far } = await listing(batches, { gather: 64 });
+    let most = 0;
+    let answered = 0;
+    for await (const _ of client.list('/d')) {
+      answered += 1;
+      most = Math.max(most, far.log.filter((line) => line === 'READDIR').length - answered);
+    }
+    assert.equal(answered, 300);
+    assert.equal(most, 63); // beside the one whose answer is being looked at
+    await client.close();
+  });
+
+  it('asks less far ahead where answers are long', async () => {
+    const long = Array.from({ length: 100 }, () => ['x'.repeat(65_000)]);
+    const waves = await asked(long);
+    // A name counts twice: once more in its line for people.
+    assert.ok(Math.max(...waves) <= 1024 / 126 && Math.max(...waves) >= 2, String(waves));
   });
 
   it('yields what came before an error, then throws it', async () => {
