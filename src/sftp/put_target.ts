@@ -23,8 +23,11 @@ export interface TargetOptions extends CallOptions {
 export interface PutHints {
   /** What LSTAT would say: it is not asked then. */
   readonly target?: Attributes | 'absent' | undefined;
-  /** Whether a symbolic link is replaced, in place of what it leads to. Default: false. */
-  readonly replaceLinks?: boolean | undefined;
+  /**
+   * Whether nothing but a file may come out of it: a symbolic link is replaced, and not what it leads to, and a device or pipe
+   * is refused. Default: false.
+   */
+  readonly regular?: boolean | undefined;
 }
 
 /** Which remote file is written, and what becomes of it. */
@@ -106,7 +109,7 @@ async function planTarget(
   const wanted = options.permissions;
   if (options.atomic === false) return { path: remote, inPlace: true, permissions: wanted ?? local };
   const found = hints.target ?? (await existing(link, remote, options)) ?? 'absent';
-  const there = found === 'absent' || (hints.replaceLinks && fileKind(found) === 'symlink') ? undefined : found;
+  const there = found === 'absent' || (hints.regular && fileKind(found) === 'symlink') ? undefined : found;
   if (there === undefined) {
     return { path: temporaryPath(remote), inPlace: false, permissions: wanted ?? local };
   }
@@ -115,6 +118,7 @@ async function planTarget(
   if (kind === 'directory')
     throw targetExists('put', remote, ' and is a directory: give the path of the file to write');
   if (kind !== 'file' && kind !== 'unknown') {
+    if (hints.regular) throw targetExists('put', remote, ` and is no file but a ${kind}`);
     return { path: remote, inPlace: true, permissions: wanted ?? local };
   }
   const own = there.permissions === undefined ? local : there.permissions & 0o7777;
