@@ -15,6 +15,7 @@ export type SshErrorCode =
   | 'connect-failed' // no byte stream to a server could be made
   | 'connection-closed' // this side closed the connection
   | 'connection-lost' // the byte stream ended or failed without a DISCONNECT
+  | 'content-differs' // what stands at the other side is not what was sent
   | 'crypto' // a primitive refused its input (bad point, all-zero secret, bad length)
   | 'decode' // bytes do not have the shape they must have
   | 'disconnected' // the peer sent DISCONNECT

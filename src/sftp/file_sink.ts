@@ -1,39 +1,69 @@
 /**
  * Writes to a local file, each part where it belongs, as it comes. One write runs at a time; what comes meanwhile is
- * gathered, so that a slow disk gets few large writes and a fast one is never waited for. Knows no SFTP.
+ * gathered, so that a slow disk gets few large writes and a fast one is never waited for. It is copied, once, to memory that
+ * is used again: a copy costs less than to collect as much memory as the file is long. Knows no SFTP.
  */
 
-import { ChunkQueue } from '../bytes/chunks.ts';
 import { type SshError, toSshError } from '../errors.ts';
 import type { LocalFile } from '../io/local_files.ts';
 import { Extents } from './extents.ts';
 import type { ReadSink, SinkEvents } from './sink.ts';
+import { denseRuns } from './zeros.ts';
 
-/** Pieces in one write: what `LocalFile.write` takes, the least of the systems' limits for one gathered write. */
-const MAX_PIECES = 1024;
+/** Bytes in one write at most, and at first: a small file needs no more. */
+const LARGEST = 512 * 1024;
+const FIRST = 32 * 1024;
 
-/** Consecutive bytes of the file. */
+/** Pieces of memory kept to be used again: a write, what is gathered meanwhile, and as much out of order. */
+const SPARE = 4;
+
+/** Zeros are looked for in blocks of this many bytes. */
+const ZERO_BLOCK = 16 * 1024;
+
+/** Where the bytes of the remote file go in the local one. */
+export interface Placement {
+  /** Byte of the remote file that stands at the start of the local one. */
+  readonly origin: number;
+  /** First byte that comes. Default: `origin`. */
+  readonly start?: number;
+  /** Whether the file cannot seek. Default: false. */
+  readonly inOrder?: boolean;
+  /** Most bytes that are written beyond what is there without a gap. Default: no limit. */
+  readonly span?: number;
+  /** Length of the local file: zeros that would go behind it are left out. Default: all are written. */
+  readonly holesFrom?: number | undefined;
+}
+
+/** Consecutive bytes of the file: the first `length` in `memory`. */
 interface Run {
   readonly position: number;
-  readonly bytes: ChunkQueue;
+  readonly memory: Uint8Array;
+  length: number;
 }
 
 export class FileSink implements ReadSink {
   readonly #file: LocalFile;
+  readonly #origin: number;
   readonly #start: number;
-  readonly #inOrder: boolean;
+  readonly #span: number;
+  readonly #holesFrom: number;
   readonly #written = new Extents();
   /** Waiting to be written, in order of arrival. */
   #runs: Run[] = [];
+  /** Memory of the largest size that nobody uses. */
+  readonly #spare: Uint8Array[] = [];
+  #size = FIRST;
   #writing: Promise<void> | undefined;
   #events: SinkEvents | undefined;
   #finishing = false;
 
-  /** Byte `start` of the remote file goes to the start of `file`. `inOrder`: the file cannot seek. */
-  constructor(file: LocalFile, start: number, inOrder: boolean) {
+  constructor(file: LocalFile, placement: Placement) {
+    const { origin, start = origin, inOrder = false } = placement;
     this.#file = file;
+    this.#origin = origin;
     this.#start = start;
-    this.#inOrder = inOrder;
+    this.#span = inOrder ? 0 : (placement.span ?? Number.POSITIVE_INFINITY);
+    this.#holesFrom = placement.holesFrom ?? Number.POSITIVE_INFINITY;
   }
 
   get contiguous(): number {
@@ -44,16 +74,33 @@ export class FileSink implements ReadSink {
     this.#events = events;
   }
 
-  data(position: number, bytes: Uint8Array): void {
-    const last = this.#runs[this.#runs.length - 1];
-    if (last !== undefined && last.position + last.bytes.length === position && last.bytes.chunks < MAX_PIECES) {
-      last.bytes.push(bytes);
-    } else {
-      const run = { position, bytes: new ChunkQueue() };
-      run.bytes.push(bytes);
-      this.#runs.push(run);
+  data(position: number, bytes: Uint8Array): boolean {
+    for (let done = 0; done < bytes.length; ) {
+      const run = this.#runAt(position + done, bytes.length - done);
+      const count = Math.min(bytes.length - done, run.memory.length - run.length);
+      run.memory.set(count === bytes.length ? bytes : bytes.subarray(done, done + count), run.length);
+      run.length += count;
+      done += count;
     }
     this.#next();
+    return true;
+  }
+
+  /** The last run, where the bytes at `position` follow on it and it has room, or a new one. */
+  #runAt(position: number, count: number): Run {
+    const last = this.#runs[this.#runs.length - 1];
+    if (last !== undefined && last.position + last.length === position && last.length < last.memory.length) return last;
+    const run = { position, memory: this.#memory(count), length: 0 };
+    this.#runs.push(run);
+    return run;
+  }
+
+  #memory(count: number): Uint8Array {
+    const spare = this.#spare.pop();
+    if (spare !== undefined) return spare;
+    const size = this.#size < count ? Math.min(count, LARGEST) : this.#size;
+    this.#size = Math.min(2 * size, LARGEST);
+    return new Uint8Array(size);
   }
 
   finish(): void {
@@ -71,9 +118,15 @@ export class FileSink implements ReadSink {
     await this.#writing;
   }
 
+  /** Gives the file its length, where zeros at its end were left out. Nothing may be written after. */
+  async lengthen(): Promise<void> {
+    const length = this.contiguous - this.#origin;
+    if ((await this.#file.size()) < length) await this.#file.truncate(length);
+  }
+
   #next(): void {
     if (this.#writing !== undefined || this.#events === undefined) return;
-    const at = this.#inOrder ? this.#runs.findIndex((run) => run.position === this.contiguous) : 0;
+    const at = this.#span === Number.POSITIVE_INFINITY ? 0 : this.#firstWithin(this.contiguous);
     const run = this.#runs[at];
     if (run !== undefined) {
       this.#runs.splice(at, 1);
@@ -83,19 +136,34 @@ export class FileSink implements ReadSink {
     }
   }
 
+  /** The first run that follows on what is there, or ends within the span. */
+  #firstWithin(contiguous: number): number {
+    const end = contiguous + this.#span;
+    return this.#runs.findIndex((run) => run.position === contiguous || run.position + run.length <= end);
+  }
+
   /** Writes one run; never rejects. */
-  async #write({ position, bytes }: Run): Promise<void> {
-    const { length } = bytes;
+  async #write({ position, memory, length }: Run): Promise<void> {
     let error: SshError | undefined;
     try {
-      await this.#file.write(bytes.takeChunks(), position - this.#start);
+      const at = position - this.#origin;
+      const bytes = memory.subarray(0, length);
+      if (this.#holesFrom === Number.POSITIVE_INFINITY) await this.#file.write([bytes], at);
+      else for (const run of denseRuns(blocksOf(bytes), at, this.#holesFrom)) await this.#file.write(...run);
       this.#written.add(position, position + length);
     } catch (reason) {
       error = toSshError(reason, 'bad-local-file', { operation: 'write' });
     }
     this.#writing = undefined;
+    if (memory.length === LARGEST && this.#spare.length < SPARE) this.#spare.push(memory);
     if (error !== undefined) this.#events?.broken(error);
     else this.#events?.taken(length);
     this.#next();
   }
+}
+
+function blocksOf(bytes: Uint8Array): Uint8Array[] {
+  const blocks: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += ZERO_BLOCK) blocks.push(bytes.subarray(at, at + ZERO_BLOCK));
+  return blocks;
 }

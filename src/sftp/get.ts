@@ -35,8 +35,11 @@ export interface GetOptions extends ReadOptions {
 export interface GetHints {
   /** Attributes of the remote file, which need not be asked for. They may be old: the file may have changed since. */
   readonly attrs?: Attributes;
-  /** Whether a symbolic link at the local path is replaced, and not what it leads to. Default: false. */
-  readonly replaceLinks?: boolean;
+  /**
+   * Whether nothing but a file may come out of it: a symbolic link at the local path is replaced, and not what it leads to, and
+   * a device or pipe is refused. Default: false.
+   */
+  readonly regular?: boolean;
 }
 
 /** Where the bytes go, and what to do when they are all there, or not. */
@@ -134,11 +137,11 @@ async function pathOutput(
   path: string,
   files: LocalFiles,
   options: GetOptions,
-  { replaceLinks = false }: GetHints,
+  { regular = false }: GetHints,
 ): Promise<Output> {
   let target = path;
   let there = await files.stat(path);
-  if (there?.kind === 'symlink' && replaceLinks) there = undefined;
+  if (there?.kind === 'symlink' && regular) there = undefined;
   if (there?.kind === 'symlink') {
     // What a link points to is replaced, not the link.
     const resolved = await files.resolve(path);
@@ -150,6 +153,11 @@ async function pathOutput(
     throw new SshError('bad-local-file', message, { operation: 'open', path: printable(path, 1024) });
   }
   const isPlace = there !== undefined && there.kind !== 'file';
+  if (isPlace && regular) {
+    const shown = printable(path, 1024);
+    const message = `${shown} is neither a file nor a link and is not written to: move it away`;
+    throw new SshError('bad-local-file', message, { operation: 'open', path: shown });
+  }
   if (isPlace || options.atomic === false) {
     const file = await files.open(target, { access: 'write', create: 'replace' });
     return owned(
@@ -172,7 +180,7 @@ async function pathOutput(
 
 /** An open file as it is. What is not whole is cut behind the last byte that is sure. */
 function fileOutput(file: LocalFile, inOrder: boolean, options: GetOptions): Output {
-  const sink = new FileSink(file, 0, inOrder);
+  const sink = new FileSink(file, { origin: 0, inOrder });
   return {
     sink,
     commit: async () => {

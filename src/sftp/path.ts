@@ -51,6 +51,10 @@ function repeated(name: Uint8Array): Uint8Array {
 
 /** A path for the unfinished form of the file at `path`, in the same directory: hidden, and unlike any other. */
 export function temporaryPath(path: RemotePath): RemotePath {
-  const random = crypto.getRandomValues(new Uint8Array(8));
-  return sibling(path, (name) => concat(utf8('.'), repeated(name), utf8(`.${hex(random)}.part`)));
+  return unfinishedPath(path, hex(crypto.getRandomValues(new Uint8Array(8))));
+}
+
+/** As `temporaryPath`, with a mark of the caller's: the same one gives the same path. */
+export function unfinishedPath(path: RemotePath, mark: string): RemotePath {
+  return sibling(path, (name) => concat(utf8('.'), repeated(name), utf8(`.${mark}.part`)));
 }

@@ -91,7 +91,7 @@ describe('FileSink', () => {
         await new Promise<void>((resolve) => setTimeout(resolve, 1));
       },
     };
-    const sink = new FileSink(file as LocalFile, 0, false);
+    const sink = new FileSink(file as LocalFile, { origin: 0 });
     let taken = 0;
     const finished = new Promise<void>((resolve, reject) => {
       sink.start({
