@@ -8,7 +8,7 @@ import { equalBytes } from '../bytes/bytes.ts';
 import { hashes } from '../crypto/pure/hash.ts';
 
 /** Bytes in a block: large enough that a promise for each is cheap, and 100 GiB are 13 MB of digests. */
-export const BLOCK = 256 * 1024;
+export const BLOCK: number = 256 * 1024;
 
 /** SHA-256 of `bytes`. */
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {

@@ -80,3 +80,8 @@ export async function verifyContent(
   const message = `${operation} ${path}: the two files differ within ${BLOCK} bytes from byte ${at} on; one of them changed, or a disk or the server is at fault: try again`;
   throw new SshError('content-differs', message, { fault: 'peer', operation, path });
 }
+
+/** Asks the server for them. */
+async function hashesOf(file: OpenHandle, _range: Range, _options: TransferOptions): Promise<readonly Uint8Array[]> {
+  throw new SshError('not-supported', `check-file ${printable(file.path, 1024)}`, { operation: 'check-file' });
+}
