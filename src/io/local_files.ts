@@ -104,6 +104,8 @@ export interface LocalFiles {
   makeLink(target: string, path: string): Promise<void>;
   /** Sets permissions and times of what `path` leads to, links followed. */
   setAttributes(path: string, attributes: LocalAttributes): Promise<void>;
+  /** Whether a file may have this name as far as the platform is concerned: devices of Windows, for one. Absent: any may. */
+  isName?(name: string): boolean;
   /** The last component of `path`. */
   name(path: string): string;
   /** The path of `name` in the directory that holds `path`. */

@@ -12,6 +12,7 @@ import type {
 } from '../io/local_files.ts';
 import { type DenoEntry, type DenoFile, type DenoFileInfo, deno } from './deno_api.ts';
 import { fileError, isMissing, isThere } from './file_error.ts';
+import { isWindowsName } from './windows_names.ts';
 
 const creation = {
   new: { createNew: true },
@@ -240,6 +241,7 @@ export const denoFiles: LocalFiles = {
     if (times) await done('utimes', path, deno().utime(path, ...times));
   },
 
+  isName: (name: string) => deno().build.os !== 'windows' || isWindowsName(name),
   name: (path: string) => path.slice(nameStart(path)),
   beside: (path: string, name: string) => path.slice(0, nameStart(path)) + name,
   join(directory: string, name: string): string {

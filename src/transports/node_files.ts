@@ -16,6 +16,7 @@ import type {
   LocalStat,
 } from '../io/local_files.ts';
 import { fileError, isMissing, isThere } from './file_error.ts';
+import { isWindowsName } from './windows_names.ts';
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants;
 
@@ -218,6 +219,7 @@ export const nodeFiles: LocalFiles = {
     if (times) await done('utimes', path, (callback) => fs.utimes(path, ...times, callback));
   },
 
+  isName: (name: string) => process.platform !== 'win32' || isWindowsName(name),
   name: (path: string) => basename(path),
   beside: (path: string, name: string) => path.slice(0, path.lastIndexOf(basename(path))) + name,
   join: (directory: string, name: string) =>
