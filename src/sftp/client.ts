@@ -10,6 +10,7 @@ import type { LocalFiles } from '../io/local_files.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { type GetOptions, get, type LocalTarget } from './get.ts';
 import { greet } from './greet.ts';
+import { LanePool } from './lane_pool.ts';
 import { Link } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
 import { closeHandle, closeQuietly, type OpenFlags, type OpenHandle, type OpenMode, openFile } from './operations.ts';
@@ -37,6 +38,11 @@ export interface SftpClientOptions extends CallOptions {
   /** Longest packet taken from the server, in bytes. Default: 257 KiB. */
   readonly maxPacket?: number | undefined;
   readonly clock?: Clock | undefined;
+  /**
+   * Opens a pipe to another SFTP session on the same connection. Large uploads over a distance use some while they run, see
+   * `lanes` of `put`; rejecting is fine. Default: none, and every upload stays on `pipe`.
+   */
+  readonly openLane?: (() => Promise<BytePipe>) | undefined;
 }
 
 /** Options of `readFile`. */
@@ -71,7 +77,9 @@ export class SftpClient extends SftpRequests {
     if (maxPacket !== undefined) whole('maxPacket', maxPacket, 1);
     const clock = options.clock ?? systemClock;
     const stallTimeout = options.stallTimeout ?? DEFAULT_STALL_TIMEOUT;
-    const link = new Link(pipe, { clock, stallTimeout, ...(maxPacket === undefined ? {} : { maxPacket }) });
+    const linkOptions = { clock, stallTimeout, ...(maxPacket === undefined ? {} : { maxPacket }) };
+    const link = new Link(pipe, linkOptions);
+    if (options.openLane !== undefined) link.pool = new LanePool(options.openLane, linkOptions, link);
     await greet(link, stallTimeout, signal);
     return new SftpClient(link, options);
   }

@@ -29,6 +29,14 @@ export interface ServerLimits {
   readonly maxOpenHandles?: number;
 }
 
+/** Further sessions with the same server. Those that are given by `take` have `pool` set. */
+export interface LinkPool {
+  /** One that nobody uses. Rejects where the server refuses it, or if `most` are in use. */
+  take(most: number): Promise<Link>;
+  /** It is not needed any more. */
+  give(link: Link): void;
+}
+
 export class Link implements PipeSink {
   readonly clock: Clock;
   /** Default for operations that name none. */
@@ -40,12 +48,15 @@ export class Link implements PipeSink {
   limits: ServerLimits = {};
   /** When anything last came from the server. */
   heardAt = 0;
+  /** Where further channels for an upload come from, and where those go back to. */
+  pool: LinkPool | undefined;
 
   readonly #pipe: BytePipe;
   readonly #requester: Requester;
   readonly #pumps = new Set<Pump>();
   readonly #awake = new Set<Pump>();
   readonly #closers: (() => void)[] = [];
+  readonly #mourners: ((cause: SshError) => void)[] = [];
   #onReady: (() => void) | undefined;
   #onFailed: ((cause: SshError) => void) | undefined;
   #cause: SshError | undefined;
@@ -238,6 +249,12 @@ export class Link implements PipeSink {
     for (const pump of [...this.#pumps]) pump.lost(cause);
     this.#pumps.clear();
     this.#awake.clear();
+    for (const mourner of this.#mourners.splice(0)) mourner(cause);
+  }
+
+  /** Calls `run` when the link ends. */
+  whenFailed(run: (cause: SshError) => void): void {
+    this.#mourners.push(run);
   }
 
   /** Calls `run` once the pipe has closed, which it may have already. */

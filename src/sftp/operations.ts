@@ -17,6 +17,11 @@ export interface OpenHandle {
   readonly link: Link;
   readonly handle: Uint8Array;
   readonly path: RemotePath;
+  /**
+   * How another channel may open it, to write anywhere in it; absent where it is not open for that. `fresh`: it was empty
+   * when it was opened.
+   */
+  readonly reopen?: { readonly path: RemotePath; readonly fresh: boolean };
 }
 
 /** What a file is opened for: OPEN's flags (draft-ietf-secsh-filexfer-02 §6.3). */
@@ -81,7 +86,8 @@ export async function openFile(
   orphan: (file: OpenHandle) => void = closeQuietly,
   shown: RemotePath = path,
 ): Promise<OpenHandle> {
-  const bits = flagBits(typeof flags === 'string' ? modeFlags(flags) : flags);
+  const wanted = typeof flags === 'string' ? modeFlags(flags) : flags;
+  const bits = flagBits(wanted);
   const value = { path: pathBytes(path), flags: bits, attrs: encodeAttributes(attrs) };
   const spec = {
     row: packets.open,
@@ -92,7 +98,9 @@ export async function openFile(
     decode: decodeHandle,
     orphan: (handle: Uint8Array) => orphan({ link, handle, path: shown }),
   };
-  return { link, handle: await call(link, spec, options), path: shown };
+  const handle = await call(link, spec, options);
+  if (!wanted.write || wanted.append) return { link, handle, path: shown };
+  return { link, handle, path: shown, reopen: { path, fresh: (wanted.truncate || wanted.exclusive) ?? false } };
 }
 
 /** OPENDIR, likewise. */

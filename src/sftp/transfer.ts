@@ -10,6 +10,7 @@ import { type Counters, finalStats } from './counters.ts';
 import type { Link } from './link.ts';
 import { fstat, type OpenHandle } from './operations.ts';
 import {
+  DEFAULT_LANES,
   DEFAULT_REQUESTS,
   type RangeOptions,
   type RemotePath,
@@ -112,16 +113,17 @@ export function startWrite(
   span: number = Number.POSITIVE_INFINITY,
   onSent: (bytes: number) => void = () => undefined,
 ): Running {
-  const { link, handle, path } = file;
+  const { link, path } = file;
+  const wanted = options.requestSize === undefined ? undefined : whole('requestSize', options.requestSize, 1);
   const job = {
-    onSent,
-    link,
-    handle,
-    path,
-    span,
+    file,
     start: whole('position', start, 0),
+    total,
     requests: whole('requests', options.requests ?? DEFAULT_REQUESTS, 1),
-    requestSize: writeSize(link, handle, options.requestSize),
+    requestSize: (handle: Uint8Array) => writeSize(link, handle, wanted),
+    lanes: whole('lanes', options.lanes ?? DEFAULT_LANES, 1),
+    span,
+    onSent,
     stallTimeout: options.stallTimeout ?? link.stallTimeout,
   };
   return run(link, options, 'write', path, (progress, done) => {
@@ -217,5 +219,5 @@ function writeSize(link: Link, handle: Uint8Array, wanted: number | undefined): 
     (maxPacketLength ?? Number.POSITIVE_INFINITY) - WRITE_HEADER - handle.length,
   );
   const most = Math.max(1, Math.min(stated, MAX_REQUEST));
-  return wanted === undefined ? most : Math.min(whole('requestSize', wanted, 1), most);
+  return wanted === undefined ? most : Math.min(wanted, most);
 }
