@@ -3,12 +3,30 @@
 /** Bytes from which on it is worth it. */
 const WORTHWHILE = 4096;
 
-/**
- * Frees the memory of `bytes`, which nobody may touch any more, at once: where they are all that is in it, and where the
- * runtime can (ECMAScript 2024).
- */
+/** `ArrayBuffer`, with what ECMAScript 2024 adds. */
+type Memory = ArrayBufferLike & { transfer?(length: number): unknown };
+
+/** Where memory can be moved to and nobody is: an end of a closed channel, for runtimes that only know this way to let go. */
+let nowhere: MessagePort | undefined;
+
+/** Frees the memory of `bytes`, which nobody may touch any more, at once: where they are all that is in it. */
 export function releaseMemory(bytes: Uint8Array): void {
-  const memory = bytes.buffer as ArrayBufferLike & { transfer?(length: number): unknown };
-  if (bytes.length < WORTHWHILE || bytes.length !== memory.byteLength || memory.transfer === undefined) return;
-  memory.transfer(0);
+  if (bytes.length === bytes.buffer.byteLength) releaseWhole(bytes);
+}
+
+/** Frees all of the memory that `bytes` are in, which nobody may touch any more, at once. */
+export function releaseWhole(bytes: Uint8Array): void {
+  const memory = bytes.buffer as Memory;
+  if (memory.byteLength < WORTHWHILE) return;
+  if (memory.transfer !== undefined) memory.transfer(0);
+  else if (memory instanceof ArrayBuffer) toNowhere(memory);
+}
+
+function toNowhere(memory: ArrayBuffer): void {
+  if (typeof MessageChannel === 'undefined') return;
+  if (nowhere === undefined) {
+    nowhere = new MessageChannel().port1;
+    nowhere.close();
+  }
+  nowhere.postMessage(undefined, [memory]);
 }

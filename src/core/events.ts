@@ -136,8 +136,17 @@ export type Event =
       readonly kind: string;
       readonly body: Uint8Array;
     }
-  /** Data; `kind` is 0, or the type of extended data (1: stderr). Give it back with `consumed`. */
-  | { readonly type: 'channel-data'; readonly channel: number; readonly kind: number; readonly data: Uint8Array }
+  /**
+   * Data; `kind` is 0, or the type of extended data (1: stderr). Give it back with `consumed`. `exclusive`: nothing else is in
+   * its memory, so whoever needs the data no more may free that.
+   */
+  | {
+      readonly type: 'channel-data';
+      readonly channel: number;
+      readonly kind: number;
+      readonly data: Uint8Array;
+      readonly exclusive?: boolean;
+    }
   | { readonly type: 'channel-eof'; readonly channel: number }
   /** The peer's request; if `wantReply`, `replyChannelRequest` must follow, in order. */
   | {

@@ -42,6 +42,7 @@ export class PacketReader {
   #total: number | undefined;
   #bytes = 0;
   #packets = 0;
+  #exclusive = false;
   readonly #input: ChunkQueue;
   readonly #maxLength: number;
 
@@ -59,6 +60,11 @@ export class PacketReader {
 
   get traffic(): Traffic {
     return { bytes: this.#bytes, packets: this.#packets };
+  }
+
+  /** Whether nothing but its packet is in the memory of the last payload: it was decrypted to memory of its own. */
+  get exclusive(): boolean {
+    return this.#exclusive;
   }
 
   /** Takes the keys that the peer's NEWKEYS announced; strict key exchange starts numbering anew. */
@@ -103,6 +109,7 @@ export class PacketReader {
       throw protocolError(`Packet of ${body.length} bytes with ${padding} bytes of padding holds no message`);
     }
     this.#sequence = (this.#sequence + 1) >>> 0;
+    this.#exclusive = body.length === body.buffer.byteLength;
     return body.subarray(1, end);
   }
 

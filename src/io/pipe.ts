@@ -50,6 +50,11 @@ export interface BytePipe {
   end(): void;
   /** Gives back `count` delivered bytes: this, and not their delivery, lets the peer send more. */
   consumed(count: number): void;
+  /**
+   * Says, from inside `data` only, that of all bytes delivered so far none but the last `kept` are in use any more: the pipe
+   * may use the memory of the others again. That it is never called is no mistake. Absent where a pipe has no use for it.
+   */
+  spent?(kept: number): void;
   /** Ends both directions at once and drops what is queued. `closed` follows with `cause`. */
   close(cause?: SshError): void;
   /**

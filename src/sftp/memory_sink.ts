@@ -40,18 +40,19 @@ export class MemorySink implements ReadSink {
     this.#events = events;
   }
 
-  data(position: number, bytes: Uint8Array): void {
+  data(position: number, bytes: Uint8Array): boolean {
     const at = position - this.#start;
     const end = at + bytes.length;
     if (end > this.#max) {
       const message = `The file has more than the ${this.#max} bytes that may be held in memory: set maxBytes, or read it as a stream`;
       this.#events?.broken(new SshError('limit', message));
-      return;
+      return true;
     }
     if (end > this.#bytes.length) this.#grow(Math.min(this.#max, Math.max(end, FIRST_ROOM, 2 * this.#bytes.length)));
     this.#bytes.set(bytes, at);
     this.#here.add(position, position + bytes.length);
     this.#events?.taken(bytes.length);
+    return true;
   }
 
   finish(): void {

@@ -36,10 +36,10 @@ export class OrderedSink implements ReadSink {
     this.#events = events;
   }
 
-  data(position: number, bytes: Uint8Array): void {
+  data(position: number, bytes: Uint8Array): boolean {
     if (position !== this.#readyTo) {
       this.#early.set(position, bytes);
-      return;
+      return false;
     }
     for (let next: Uint8Array | undefined = bytes; next !== undefined; next = this.#early.get(this.#readyTo)) {
       this.#early.delete(this.#readyTo);
@@ -47,6 +47,7 @@ export class OrderedSink implements ReadSink {
       this.#readyTo += next.length;
     }
     this.#serve();
+    return false;
   }
 
   finish(): void {

@@ -262,8 +262,10 @@ export class ReadPump implements Pump, SinkEvents {
       block.missing -= bytes.length;
       this.#held += bytes.length;
       this.#received += bytes.length;
-      link.keep(bytes.length);
-      this.#sink.data(position, bytes);
+      const { length } = bytes;
+      // before the sink hears of them: it may be done with them at once
+      link.budget.hold(length);
+      link.keep(length, this.#sink.data(position, bytes));
     } else {
       this.#free(bytes.length);
     }

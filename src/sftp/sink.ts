@@ -18,8 +18,11 @@ export interface ReadSink {
   start(events: SinkEvents): void;
   /** How many bytes there will be as far as is known; not to be relied on. */
   expect?(length: number): void;
-  /** Bytes of the file, which belong to the sink now. What was given once is never given again. */
-  data(position: number, bytes: Uint8Array): void;
+  /**
+   * Bytes of the file. What was given once is never given again. True: they were copied; otherwise they belong to the sink from
+   * now on.
+   */
+  data(position: number, bytes: Uint8Array): boolean;
   /** No more data comes; `finished` follows when what is there without a gap is out. */
   finish(): void;
   /** Nothing is wanted any more; no event may follow. */

@@ -9,6 +9,7 @@ import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
 import type { BytePipe, PipeSink } from '../io/pipe.ts';
 import { connectFailed, connectionLost, connectTimeout } from './connect_error.ts';
+import { SpentMemory } from './spent_memory.ts';
 
 /** Bytes delivered and not consumed at which reading pauses. */
 const READ_BOUND = 1024 * 1024;
@@ -54,8 +55,8 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
  * to read to: it gives each chunk memory of its own, of the size of the chunk, and holds none while it waits.
  */
 export function acceptedNode(socket: Socket): BytePipe {
-  const input: Inlet = { deliver: () => {} };
-  socket.on('data', (bytes) => input.deliver(plain(bytes as Uint8Array)));
+  const input = new ChunkInput();
+  socket.on('data', (chunk) => input.take(plain(chunk as Uint8Array)));
   return new NodeSocketPipe(socket, input);
 }
 
@@ -67,31 +68,76 @@ const SLAB_REST = 64 * 1024;
 interface Inlet {
   /** Takes what was read; set before the socket is read from. */
   deliver: (bytes: Uint8Array) => void;
+  /** See `BytePipe`. */
+  spent(kept: number): void;
 }
+
+/** Chunks of memory of their own. */
+class ChunkInput implements Inlet {
+  deliver: (bytes: Uint8Array) => void = () => {};
+  readonly #memory = new SpentMemory<Uint8Array>();
+  #told = false;
+
+  take(chunk: Uint8Array): void {
+    this.#memory.deliver(chunk, chunk.length);
+    this.#told = false;
+    this.deliver(chunk);
+    if (!this.#told) this.#memory.forget();
+  }
+
+  spent(kept: number): void {
+    this.#told = true;
+    this.#memory.spent(kept, releaseMemory);
+  }
+}
+
+/** Memory kept to be read into again: what a packet in the middle of which a read ended needs, and one more. */
+const SPARE = 2;
 
 /**
  * Where the socket reads to. What comes lies side by side in memory, so that a packet that two reads brought need not be
- * copied together, and the collector has one large piece to free and not many.
+ * copied together; what is not used any more is read into again, so that a gibibyte leaves nothing to collect.
  */
 class Input implements Inlet {
   deliver: (bytes: Uint8Array) => void = () => {};
-  #slab = Buffer.allocUnsafeSlow(SLAB);
+  readonly #memory = new SpentMemory<Uint8Array>();
+  readonly #spare: Uint8Array[] = [];
+  #slab: Uint8Array = Buffer.allocUnsafeSlow(SLAB);
   #used = 0;
+  /** Whether something in the slab may be in use for ever. */
+  #lost = false;
+  #told = false;
 
   readonly buffer = (): Uint8Array => {
     if (this.#used > SLAB - SLAB_REST) {
-      this.#slab = Buffer.allocUnsafeSlow(SLAB);
+      this.#slab = this.#spare.pop() ?? Buffer.allocUnsafeSlow(SLAB);
       this.#used = 0;
+      this.#lost = false;
     }
     return this.#slab.subarray(this.#used);
   };
 
   readonly callback = (count: number, bytes: Uint8Array): boolean => {
     this.#used += count;
+    if (this.#lost) this.#memory.pass(count);
+    else this.#memory.deliver(this.#slab, count);
+    this.#told = false;
     // not a Buffer: its `slice` does not copy
-    this.deliver(plain(bytes.subarray(0, count)));
+    this.deliver(new Uint8Array(bytes.buffer, bytes.byteOffset, count));
+    if (!this.#told) {
+      this.#memory.forget();
+      this.#lost = true;
+    }
     return true;
   };
+
+  spent(kept: number): void {
+    this.#told = true;
+    this.#memory.spent(kept, (slab) => {
+      if (slab === this.#slab) this.#used = 0;
+      else if (this.#spare.length < SPARE) this.#spare.push(slab);
+    });
+  }
 }
 
 export class NodeSocketPipe implements BytePipe {
@@ -156,6 +202,10 @@ export class NodeSocketPipe implements BytePipe {
   consumed(count: number): void {
     this.#unconsumed -= count;
     if (this.#unconsumed < READ_BOUND && this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  spent(kept: number): void {
+    this.#input.spent(kept);
   }
 
   close(cause?: SshError): void {

@@ -42,7 +42,7 @@ describe('byte by byte', () => {
       ended: () => {},
     });
     driver.start();
-    const channel = ChannelPipe.accept(driver, 7, { receiveWindow: MANY });
+    const channel = ChannelPipe.accept(driver, 7, {});
     const events: FakeConnection['events'] = [];
     for (let index = 0; index < MANY; index++) {
       events.push({ type: 'channel-data', channel: 7, kind: 0, data: Uint8Array.of(at(index)) });
@@ -65,7 +65,7 @@ describe('byte by byte', () => {
       uncork: () => {},
       write: (bytes: Uint8Array) => kept.push(bytes),
     });
-    const pipe = new NodeSocketPipe(socket as unknown as Socket, { deliver: () => {} });
+    const pipe = new NodeSocketPipe(socket as unknown as Socket, { deliver: () => {}, spent: () => {} });
     const packet = (index: number): Uint8Array => Uint8Array.of(at(index));
     assert.equal(pipe.write(Array.from({ length: MANY }, (_, index) => packet(index))), true);
     assertFew(kept);

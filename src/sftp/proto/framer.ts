@@ -79,6 +79,11 @@ export class Framer {
     this.resume();
   }
 
+  /** Bytes that wait for those behind them. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
   /** Goes on after the sink held; throws as `push`. */
   resume(): void {
     while (this.#dataLeft >= 0 ? this.#payload() : !(this.#sink.holds?.() ?? false) && this.#packet());

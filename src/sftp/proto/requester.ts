@@ -66,6 +66,8 @@ export class Requester {
   /** The request whose DATA is coming in. */
   #receiving: ReplyHandler | undefined;
   #receivingId = 0;
+  /** Whether a view of a packet was handed on since `takeKept`. */
+  #shared = false;
 
   constructor(events: RequesterEvents, options: RequesterOptions = {}) {
     this.#events = events;
@@ -94,6 +96,16 @@ export class Requester {
   /** Takes the next bytes of the stream. Throws an `SshError` after which the stream is of no use. */
   receive(chunk: Uint8Array): void {
     if (this.#state.name !== 'failed') this.#framer.push(chunk);
+  }
+
+  /**
+   * How many of the bytes last received are still in use, apart from the content of DATA, which its handlers answer for;
+   * `undefined` where views of packets were handed on since the last call.
+   */
+  takeKept(): number | undefined {
+    const shared = this.#shared;
+    this.#shared = false;
+    return shared ? undefined : this.#framer.waiting;
   }
 
   /** The server sends no more: the error to fail with. */
@@ -171,6 +183,7 @@ export class Requester {
   }
 
   #packet(packet: Uint8Array): void {
+    this.#shared = true;
     const type = packet[0] as number;
     if (this.#state.name === 'greeting') {
       this.#version(type, packet);

@@ -1,0 +1,42 @@
+/**
+ * Which of the memory that a transport read into is free again. What was read last is used last, so that of everything
+ * delivered only the end is ever in use: `spent` of a pipe says how much that is.
+ */
+
+interface Filled<M> {
+  readonly memory: M;
+  /** How many bytes had been delivered when the last one in this memory was. */
+  end: number;
+}
+
+export class SpentMemory<M> {
+  readonly #filled: Filled<M>[] = [];
+  #delivered = 0;
+
+  /** `count` bytes in `memory` are about to be delivered, behind what is in it already. */
+  deliver(memory: M, count: number): void {
+    this.#delivered += count;
+    const last = this.#filled[this.#filled.length - 1];
+    if (last?.memory === memory) last.end = this.#delivered;
+    else this.#filled.push({ memory, end: this.#delivered });
+  }
+
+  /** `count` bytes are about to be delivered that are in memory which must not come back. */
+  pass(count: number): void {
+    this.#delivered += count;
+  }
+
+  /** Only the last `kept` bytes are in use: gives all memory whose bytes came before them to `free`. */
+  spent(kept: number, free: (memory: M) => void): void {
+    const used = this.#delivered - kept;
+    for (let first = this.#filled[0]; first !== undefined && first.end <= used; first = this.#filled[0]) {
+      this.#filled.shift();
+      free(first.memory);
+    }
+  }
+
+  /** Nobody says what is in use: none of it comes back. */
+  forget(): void {
+    this.#filled.length = 0;
+  }
+}
