@@ -2,15 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { releaseMemory } from '../../src/bytes/release.ts';
-
-const can = 'transfer' in ArrayBuffer.prototype;
+import { releaseMemory, releaseWhole } from '../../src/bytes/release.ts';
 
 describe('releaseMemory', () => {
-  it('frees bytes that are all of their memory, where the runtime can', () => {
+  it('frees bytes that are all of their memory', () => {
     const bytes = new Uint8Array(100_000).fill(7);
     releaseMemory(bytes);
-    assert.equal(bytes.buffer.byteLength, can ? 0 : 100_000);
+    assert.equal(bytes.buffer.byteLength, 0);
   });
 
   it('leaves bytes alone that share their memory, and those that are few', () => {
@@ -28,5 +26,13 @@ describe('releaseMemory', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(100_000)).fill(7);
     releaseMemory(shared);
     assert.equal(shared[99_999], 7);
+  });
+});
+
+describe('releaseWhole', () => {
+  it('frees what lies beside the bytes, too', () => {
+    const memory = new Uint8Array(100_000);
+    releaseWhole(memory.subarray(500, 600));
+    assert.equal(memory.buffer.byteLength, 0);
   });
 });
