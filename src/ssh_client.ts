@@ -7,6 +7,7 @@ import type { Link } from './client/link.ts';
 import type { ExitStatus } from './client/session_channel.ts';
 import { SshError } from './errors.ts';
 import type { LocalFiles } from './io/local_files.ts';
+import type { BytePipe } from './io/pipe.ts';
 import { SftpClient, type SftpClientOptions } from './sftp/client.ts';
 
 /** Bytes of stderr that an error about a missing SFTP server quotes. */
@@ -40,8 +41,10 @@ export class SshClient extends Client {
         if (refusal.code === 'request-failed') reject(unavailable(refusal.message, refusal));
       });
     });
+    const openLane = async (): Promise<BytePipe> =>
+      (await this.openSubsystemPipe('sftp', { stderr: () => undefined })).pipe;
     try {
-      return await Promise.race([SftpClient.open(pipe, { localFiles: this.#files, ...options }), refused]);
+      return await Promise.race([SftpClient.open(pipe, { localFiles: this.#files, openLane, ...options }), refused]);
     } catch (error) {
       if (!(error instanceof SshError) || error.code !== 'sftp-unavailable' || error.cause !== undefined) throw error;
       throw unavailable(`${error.message}${remains(exit(), printable(said, QUOTED_STDERR).trim())}`, error);
