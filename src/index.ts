@@ -66,6 +66,7 @@ export type { KeepaliveConfig } from './core/keepalive.ts';
 export type { SideOptions, SizeLimits } from './core/options.ts';
 export { type Quirks, quirkTable } from './core/quirks.ts';
 export type { RekeyLimits } from './core/rekey.ts';
+export type { ConnectionStats } from './core/stats.ts';
 /** The parts of a `CryptoProvider`, for whoever makes one. */
 export type * as primitives from './crypto/provider.ts';
 export type { CryptoProvider, MaybePromise, RandomSource } from './crypto/provider.ts';
@@ -84,7 +85,7 @@ export type {
   LocalStat,
 } from './io/local_files.ts';
 export { type MemoryPipeOptions, memoryPipes } from './io/memory_pipe.ts';
-export type { BytePipe, PipeSink } from './io/pipe.ts';
+export type { BytePipe, PipeSink, PipeStats } from './io/pipe.ts';
 export { type ByteStreams, pipeFromStreams, streamsFromPipe } from './io/streams.ts';
 export type { AuthorizedKey, RefusedLine } from './keys/authorized_keys.ts';
 export type { ForwardPermit } from './keys/forward_permit.ts';
@@ -123,6 +124,7 @@ export type {
 export type { ServerCapacity, ServerTimeouts } from './server/options.ts';
 export type { Program, ProgramEnd, ServerSession, SessionHandlers, Start, Terminal } from './server/session.ts';
 export { type ReadFileOptions, SftpClient, type SftpClientOptions } from './sftp/client.ts';
+export type { CheckFileOptions } from './sftp/extended.ts';
 export type { RemoteFile } from './sftp/file.ts';
 export type { GetOptions, LocalTarget } from './sftp/get.ts';
 export type { ServerLimits } from './sftp/link.ts';
@@ -139,15 +141,15 @@ export type {
   TransferStats,
 } from './sftp/options.ts';
 export { type Attributes, type ExtendedAttribute, type FileKind, fileKind } from './sftp/proto/attrs.ts';
+export type { DigestAlgorithm, FileDigests } from './sftp/proto/digests.ts';
+export type { FileSystemStats, OwnerNames } from './sftp/proto/extensions.ts';
 export { Status as SftpStatus } from './sftp/proto/status.ts';
 export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
 export type { RenameOptions, SymlinkOrder } from './sftp/requests.ts';
 export type {
   BackendEntry,
   BackendFile,
-  FileSystemStats,
   OpenRequest,
-  OwnerNames,
   SftpBackend,
 } from './sftp/server/backend.ts';
 export type { DirectoryOptions } from './sftp/server/directory.ts';

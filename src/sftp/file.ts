@@ -3,11 +3,14 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
+import { type CheckFileOptions, checkHandle, fstatvfs } from './extended.ts';
 import type { Link } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
 import { closeHandle, fstat, fsync, type OpenHandle } from './operations.ts';
 import type { CallOptions, RangeOptions, RemotePath, SetstatOptions, TransferOptions } from './options.ts';
 import { type Attributes, encodeAttributes } from './proto/attrs.ts';
+import type { FileDigests } from './proto/digests.ts';
+import type { FileSystemStats } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
 import { BASE_REQUEST } from './request_size.ts';
 import { bytesSource } from './sources.ts';
@@ -73,6 +76,18 @@ export class RemoteFile implements AsyncDisposable {
   async sync(options: CallOptions = {}): Promise<void> {
     this.#link();
     await fsync(this.#open, options);
+  }
+
+  /** fstatvfs@openssh.com: the figures of the file system that holds the file. `not-supported` where it is not offered. */
+  async statvfs(options: CallOptions = {}): Promise<FileSystemStats> {
+    this.#link();
+    return fstatvfs(this.#open, options);
+  }
+
+  /** Digests of the file, made by the server; see `SftpClient.checkFile`. The file must be open for reading. */
+  async checkFile(options: CheckFileOptions = {}): Promise<FileDigests> {
+    this.#link();
+    return checkHandle(this.#open, options);
   }
 
   /** The content, piece by piece; pieces are of any size. The file stays open. */

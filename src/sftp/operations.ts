@@ -6,11 +6,12 @@ import { protocolError, SshError } from '../errors.ts';
 import { call } from './call.ts';
 import type { Link } from './link.ts';
 import type { CallOptions, RemotePath } from './options.ts';
-import { pathBytes } from './path.ts';
+import { pathBytes, remotePath } from './path.ts';
 import { type Attributes, decodeAttributes, encodeAttributes } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
-import { decodePacket, OpenFlag, packets } from './proto/packets.ts';
-import { FILE_ALREADY_EXISTS, Status } from './proto/status.ts';
+import { decodeNames } from './proto/names.ts';
+import { decodePacket, OpenFlag, type PacketOf, type PacketRow, packets } from './proto/packets.ts';
+import { FILE_ALREADY_EXISTS, NO_SUCH_PATH, Status } from './proto/status.ts';
 
 /** An open remote file or directory. */
 export interface OpenHandle {
@@ -158,6 +159,54 @@ export async function stat(
   const operation = row === packets.lstat ? 'lstat' : 'stat';
   const spec = { row, value: { path: pathBytes(path) }, operation, path, expects: packets.attrs, decode: decodeAttrs };
   return call(link, spec, options);
+}
+
+/** What servers answer for a path where nothing stands; the second is of later versions. */
+const MISSING: readonly (number | undefined)[] = [Status.noSuchFile, NO_SUCH_PATH];
+
+/** Whether `error` says that nothing stands at a path. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof SshError && error.code === 'sftp-status' && MISSING.includes(error.status);
+}
+
+/** LSTAT as a question: a server that does not tell is an error. */
+export async function exists(link: Link, path: RemotePath, options: CallOptions): Promise<boolean> {
+  try {
+    await stat(link, packets.lstat, path, options);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** A request that is answered by a NAME of one entry. */
+export function oneName<R extends PacketRow>(
+  link: Link,
+  row: R,
+  value: Omit<PacketOf<R>, 'id'>,
+  operation: string,
+  path: RemotePath,
+  options: CallOptions,
+): Promise<RemotePath> {
+  return call(link, { row, value, operation, path, expects: packets.name, decode: decodeOneName }, options);
+}
+
+function decodeOneName(packet: Uint8Array): RemotePath {
+  const { count, entries } = decodePacket(packets.name, packet);
+  const [entry, ...more] = decodeNames(count, entries);
+  if (entry === undefined || more.length > 0) throw protocolError(`SFTP: ${count} names answer a request for one`);
+  return remotePath(entry.name);
+}
+
+/** REALPATH. */
+export async function realpath(link: Link, path: RemotePath, options: CallOptions): Promise<RemotePath> {
+  return oneName(link, packets.realpath, { path: pathBytes(path) }, 'realpath', path, options);
+}
+
+/** READLINK. */
+export async function readlink(link: Link, path: RemotePath, options: CallOptions): Promise<RemotePath> {
+  return oneName(link, packets.readlink, { path: pathBytes(path) }, 'readlink', path, options);
 }
 
 /** A request about one path that is answered by a STATUS. */

@@ -3,12 +3,23 @@
  * files, or takes many requests, is `client.ts`'s.
  */
 
-import { protocolError, SshError } from '../errors.ts';
+import { SshError } from '../errors.ts';
 import { call } from './call.ts';
+import {
+  type CheckFileOptions,
+  checkName,
+  expandPath,
+  hardlink,
+  homeDirectory,
+  lsetstat,
+  ownerNames,
+  statvfs,
+} from './extended.ts';
 import { RemoteFile } from './file.ts';
 import type { Link, ServerLimits } from './link.ts';
 import { type DirectoryEntry, type ListOptions, list } from './list.ts';
 import {
+  exists,
   type OpenFlags,
   type OpenMode,
   offers,
@@ -16,14 +27,16 @@ import {
   pathRequest,
   plainRename,
   posixRename,
+  readlink,
+  realpath,
   stat,
 } from './operations.ts';
 import type { CallOptions, RemotePath, SetstatOptions } from './options.ts';
-import { pathBytes, remotePath } from './path.ts';
+import { pathBytes } from './path.ts';
 import { type Attributes, encodeAttributes } from './proto/attrs.ts';
-import { extensions } from './proto/extensions.ts';
-import { decodeNames } from './proto/names.ts';
-import { decodePacket, packets } from './proto/packets.ts';
+import type { FileDigests } from './proto/digests.ts';
+import { extensions, type FileSystemStats, type OwnerNames } from './proto/extensions.ts';
+import { packets } from './proto/packets.ts';
 
 /** Options of `rename`. */
 export interface RenameOptions extends CallOptions {
@@ -89,29 +102,12 @@ export abstract class SftpRequests implements AsyncDisposable {
 
   /** REALPATH: the canonical absolute path; of `.` it is where the session starts. Bytes where it is not UTF-8. */
   realpath(path: RemotePath, options: CallOptions = {}): Promise<RemotePath> {
-    return this.#oneName(packets.realpath, 'realpath', path, options);
+    return realpath(this.link, path, options);
   }
 
   /** READLINK: what a symbolic link holds. Bytes where it is not UTF-8. */
   readlink(path: RemotePath, options: CallOptions = {}): Promise<RemotePath> {
-    return this.#oneName(packets.readlink, 'readlink', path, options);
-  }
-
-  async #oneName(
-    row: typeof packets.realpath | typeof packets.readlink,
-    operation: string,
-    path: RemotePath,
-    options: CallOptions,
-  ): Promise<RemotePath> {
-    const spec = {
-      row,
-      value: { path: pathBytes(path) },
-      operation,
-      path,
-      expects: packets.name,
-      decode: decodeOneName,
-    };
-    return call(this.link, spec, options);
+    return readlink(this.link, path, options);
   }
 
   /** MKDIR. */
@@ -152,6 +148,58 @@ export abstract class SftpRequests implements AsyncDisposable {
     await call(this.link, { row: packets.symlink, value, operation: 'symlink', path }, options);
   }
 
+  /** Whether anything stands at `path`, be it a symbolic link that leads to nothing. */
+  exists(path: RemotePath, options: CallOptions = {}): Promise<boolean> {
+    return exists(this.link, path, options);
+  }
+
+  /**
+   * hardlink@openssh.com: gives the file at `from` the name `to` as well. As all requests below, `not-supported` where the
+   * server does not offer it, unless it says otherwise.
+   */
+  hardlink(from: RemotePath, to: RemotePath, options: CallOptions = {}): Promise<void> {
+    return hardlink(this.link, from, to, options);
+  }
+
+  /** lsetstat@openssh.com: SETSTAT of `path` itself, be it a symbolic link. A `size` is refused. */
+  lsetstat(path: RemotePath, attrs: Attributes, options: SetstatOptions = {}): Promise<void> {
+    return lsetstat(this.link, path, attrs, options);
+  }
+
+  /** statvfs@openssh.com: the figures of the file system that holds `path`. */
+  statvfs(path: RemotePath, options: CallOptions = {}): Promise<FileSystemStats> {
+    return statvfs(this.link, path, options);
+  }
+
+  /**
+   * expand-path@openssh.com: REALPATH of a path that may begin with `~` or `~user`. Where it is not offered, `~` is where
+   * the session starts, and `~user` is `not-supported`.
+   */
+  expandPath(path: RemotePath, options: CallOptions = {}): Promise<RemotePath> {
+    return expandPath(this.link, path, options);
+  }
+
+  /** home-directory: of `username`, or the own one. Where it is not offered, the own one is where the session starts. */
+  homeDirectory(username = '', options: CallOptions = {}): Promise<RemotePath> {
+    return homeDirectory(this.link, username, options);
+  }
+
+  /** users-groups-by-id@openssh.com: a name for each id, in order; an empty one where the server knows none. */
+  ownerNames(
+    ids: { readonly users?: readonly number[] | undefined; readonly groups?: readonly number[] | undefined },
+    options: CallOptions = {},
+  ): Promise<OwnerNames> {
+    return ownerNames(this.link, ids.users ?? [], ids.groups ?? [], options);
+  }
+
+  /**
+   * check-file (draft-ietf-secsh-filexfer-extensions-00 §3): digests of a file, made by the server. ProFTPD,
+   * paramiko and others have it, OpenSSH does not. Those of paramiko are wrong for blocks of more than 64 KiB.
+   */
+  checkFile(path: RemotePath, options: CheckFileOptions = {}): Promise<FileDigests> {
+    return checkName(this.link, path, options);
+  }
+
   /** Why the session ended, once it has. */
   get cause(): SshError | undefined {
     return this.link.cause;
@@ -166,11 +214,4 @@ export abstract class SftpRequests implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-function decodeOneName(packet: Uint8Array): RemotePath {
-  const { count, entries } = decodePacket(packets.name, packet);
-  const [entry, ...more] = decodeNames(count, entries);
-  if (entry === undefined || more.length > 0) throw protocolError(`SFTP: ${count} names answer a request for one`);
-  return remotePath(entry.name);
 }

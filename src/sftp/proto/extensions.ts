@@ -7,6 +7,30 @@
 /** Bits of `flags` in the reply to statvfs@openssh.com. */
 export const StatvfsFlag = { readOnly: 1, noSetuid: 2 } as const;
 
+/** A file system's figures: OpenSSH PROTOCOL §4.4, POSIX `statvfs`. Counts are exact up to 2^53 − 1. */
+export interface FileSystemStats {
+  /** Bytes of a block as the system prefers to transfer it, and of one as the counts below mean it. */
+  readonly blockSize: number;
+  readonly fragmentSize: number;
+  readonly blocks: number;
+  readonly freeBlocks: number;
+  readonly availableBlocks: number;
+  readonly files: number;
+  readonly freeFiles: number;
+  readonly availableFiles: number;
+  readonly id: number;
+  readonly readOnly: boolean;
+  readonly noSetuid: boolean;
+  /** Bytes of the longest file name. */
+  readonly maxName: number;
+}
+
+/** Names of owners: OpenSSH PROTOCOL §4.12. An id without a name is an empty string. */
+export interface OwnerNames {
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+}
+
 export const extensions = {
   /** §4.3: RENAME that replaces an existing file in one step. */
   posixRename: {
@@ -106,5 +130,27 @@ export const extensions = {
     version: '1',
     fields: { users: 'string', groups: 'string' },
     reply: { users: 'string', groups: 'string' },
+  },
+  /**
+   * draft-ietf-secsh-filexfer-extensions-00 §3: digests of a part of an open file, one for each `blockSize` bytes, or one for
+   * all of it where that is 0; `length` 0: up to the end. Answered with the algorithm and the digests, see `readDigests`.
+   * Servers of version 3 take it without announcing it.
+   */
+  checkFileHandle: {
+    request: 'check-file-handle',
+    version: '1',
+    fields: { handle: 'string', algorithms: 'name-list', start: 'uint64', length: 'uint64', blockSize: 'uint32' },
+  },
+  /** The same by path. */
+  checkFileName: {
+    request: 'check-file-name',
+    version: '1',
+    fields: { path: 'string', algorithms: 'name-list', start: 'uint64', length: 'uint64', blockSize: 'uint32' },
+  },
+  /** The first under the name that paramiko gives it, announced with the algorithms in place of a version. */
+  checkFile: {
+    request: 'check-file',
+    version: '',
+    fields: { handle: 'string', algorithms: 'name-list', start: 'uint64', length: 'uint64', blockSize: 'uint32' },
   },
 } as const;

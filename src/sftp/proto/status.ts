@@ -51,6 +51,9 @@ export function statusMeaning(code: number): string {
 /** FILE_ALREADY_EXISTS of version 5, which some servers answer in version 3. */
 export const FILE_ALREADY_EXISTS = 11;
 
+/** NO_SUCH_PATH of version 4, likewise. */
+export const NO_SUCH_PATH = 10;
+
 /**
  * The message of a STATUS from what stands behind its code. Message and language tag may be missing (older servers), a
  * message may stand alone; anything malformed counts as no message, since the code is what matters.

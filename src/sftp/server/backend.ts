@@ -12,6 +12,7 @@
  */
 
 import type { Attributes } from '../proto/attrs.ts';
+import type { FileSystemStats, OwnerNames } from '../proto/extensions.ts';
 import type { MaybePromise } from './maybe_promise.ts';
 
 /** How a file is to be opened: draft-ietf-secsh-filexfer-02 §6.3. Permissions are 0 to 0o7777 here and everywhere. */
@@ -71,30 +72,6 @@ export interface BackendEntry {
   readonly links?: number;
   readonly owner?: string;
   readonly group?: string;
-}
-
-/** A file system's figures: OpenSSH PROTOCOL §4.4, POSIX `statvfs`. Counts are exact up to 2^53 − 1. */
-export interface FileSystemStats {
-  /** Bytes of a block as the system prefers to transfer it, and of one as the counts below mean it. */
-  readonly blockSize: number;
-  readonly fragmentSize: number;
-  readonly blocks: number;
-  readonly freeBlocks: number;
-  readonly availableBlocks: number;
-  readonly files: number;
-  readonly freeFiles: number;
-  readonly availableFiles: number;
-  readonly id: number;
-  readonly readOnly: boolean;
-  readonly noSetuid: boolean;
-  /** Bytes of the longest file name. */
-  readonly maxName: number;
-}
-
-/** Names of owners: OpenSSH PROTOCOL §4.12. An id without a name is an empty string. */
-export interface OwnerNames {
-  readonly users: readonly string[];
-  readonly groups: readonly string[];
 }
 
 /** A tree of files. */

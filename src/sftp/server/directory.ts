@@ -17,7 +17,8 @@
  */
 
 import type { Attributes } from '../proto/attrs.ts';
-import type { BackendEntry, BackendFile, FileSystemStats, OpenRequest, OwnerNames, SftpBackend } from './backend.ts';
+import type { FileSystemStats, OwnerNames } from '../proto/extensions.ts';
+import type { BackendEntry, BackendFile, OpenRequest, SftpBackend } from './backend.ts';
 import { attributesOf } from './host_attrs.ts';
 import type { HostFiles, HostOwners, HostStat } from './host_files.ts';
 import { PosixError, posixCode } from './posix_error.ts';

@@ -10,10 +10,10 @@ import { decodeFields, encodeFields, type Layout, type ValueOf } from '../../byt
 import { printable } from '../../bytes/text.ts';
 import { Writer } from '../../bytes/writer.ts';
 import { decodeAttributes } from '../proto/attrs.ts';
-import { extensions, StatvfsFlag } from '../proto/extensions.ts';
+import { extensions, type FileSystemStats, StatvfsFlag } from '../proto/extensions.ts';
 import { extendedReply, pathReply, statusReply } from '../proto/replies.ts';
 import { Status } from '../proto/status.ts';
-import type { FileSystemStats, SftpBackend } from './backend.ts';
+import type { SftpBackend } from './backend.ts';
 import { copyData } from './copy_data.ts';
 import { refuse, unsupported } from './errors.ts';
 import { OWNER_IDS } from './limits.ts';

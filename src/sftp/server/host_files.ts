@@ -6,7 +6,7 @@
  * (`bytes/name.ts`). Everything rejects with the runtime's own error, whose `code` is that of POSIX (`ENOENT`, …).
  */
 
-import type { FileSystemStats } from './backend.ts';
+import type { FileSystemStats } from '../proto/extensions.ts';
 
 /** What stands at a path. `other` is a device, pipe or socket. */
 export type HostKind = 'file' | 'directory' | 'symlink' | 'other';

@@ -1,7 +1,8 @@
 /** An open file of a file system in memory. It stays the same file whatever happens to its names. */
 
 import type { Attributes } from '../proto/attrs.ts';
-import type { BackendFile, FileSystemStats } from './backend.ts';
+import type { FileSystemStats } from '../proto/extensions.ts';
+import type { BackendFile } from './backend.ts';
 import { attributesOf, type FileNode, type TreeNode } from './memory_tree.ts';
 import { PosixError } from './posix_error.ts';
 

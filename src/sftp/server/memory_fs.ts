@@ -7,7 +7,8 @@ import { encodeName } from '../../bytes/name.ts';
 import { toBytes } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
 import type { Attributes } from '../proto/attrs.ts';
-import type { BackendEntry, FileSystemStats, OpenRequest, OwnerNames, SftpBackend } from './backend.ts';
+import type { FileSystemStats, OwnerNames } from '../proto/extensions.ts';
+import type { BackendEntry, OpenRequest, SftpBackend } from './backend.ts';
 import { MemoryFile, type MemoryHost } from './memory_file.ts';
 import {
   attributesOf,

@@ -4,7 +4,8 @@
  */
 
 import type { Attributes } from '../proto/attrs.ts';
-import type { BackendFile, FileSystemStats } from './backend.ts';
+import type { FileSystemStats } from '../proto/extensions.ts';
+import type { BackendFile } from './backend.ts';
 import { attributesOf, setOpen } from './host_attrs.ts';
 import type { HostFile } from './host_files.ts';
 

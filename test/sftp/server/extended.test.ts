@@ -5,10 +5,11 @@ import { describe, it } from 'node:test';
 import { decodeFields } from '../../../src/bytes/schema.ts';
 import { decodeLenient, fromHex, hex, utf8 } from '../../../src/bytes/text.ts';
 import { encodeAttributes } from '../../../src/sftp/proto/attrs.ts';
+import type { FileSystemStats } from '../../../src/sftp/proto/extensions.ts';
 import { extensions } from '../../../src/sftp/proto/extensions.ts';
 import { decodePacket, encodePacket, OpenFlag, packets, readPairs } from '../../../src/sftp/proto/packets.ts';
 import { Status } from '../../../src/sftp/proto/status.ts';
-import type { FileSystemStats, SftpBackend } from '../../../src/sftp/server/backend.ts';
+import type { SftpBackend } from '../../../src/sftp/server/backend.ts';
 import { type MemoryFiles, memoryFiles } from '../../../src/sftp/server/memory_fs.ts';
 import { ask, RawSftp } from '../../support/sftp_raw.ts';
 

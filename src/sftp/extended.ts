@@ -1,0 +1,266 @@
+/**
+ * Extended requests that stand for themselves: OpenSSH PROTOCOL §4, and check-file. What a server does not announce is
+ * `not-supported` before anything is sent, except where a function says otherwise.
+ */
+
+import { Reader } from '../bytes/reader.ts';
+import { decodeFields, encodeFields, type Layout, type ValueOf } from '../bytes/schema.ts';
+import { decodeLenient } from '../bytes/text.ts';
+import { Writer } from '../bytes/writer.ts';
+import { protocolError, SshError } from '../errors.ts';
+import { call } from './call.ts';
+import type { Link } from './link.ts';
+import { closeQuietly, needOffer, type OpenHandle, offers, oneName, openFile, realpath } from './operations.ts';
+import type { CallOptions, RemotePath, SetstatOptions } from './options.ts';
+import { pathBytes, remotePath } from './path.ts';
+import { type Attributes, encodeAttributes } from './proto/attrs.ts';
+import {
+  DIGEST_ALGORITHMS,
+  type DigestAlgorithm,
+  type FileDigests,
+  isDigestAlgorithm,
+  readDigests,
+} from './proto/digests.ts';
+import { extensions, type FileSystemStats, type OwnerNames, StatvfsFlag } from './proto/extensions.ts';
+import { decodePacket, packets } from './proto/packets.ts';
+import { Status } from './proto/status.ts';
+import { whole } from './transfer.ts';
+
+/** A row of `extensions`. */
+interface Extension<L extends Layout = Layout> {
+  readonly request: string;
+  readonly version: string;
+  readonly fields: L;
+}
+
+/** An extended request that is answered by a STATUS. */
+async function change<L extends Layout>(
+  link: Link,
+  extension: Extension<L>,
+  value: ValueOf<L>,
+  operation: string,
+  path: RemotePath,
+  options: CallOptions,
+): Promise<void> {
+  needOffer(link, extension, operation);
+  const body = encodeFields(extension.fields, value);
+  await call(link, { row: packets.extended, value: { request: extension.request, body }, operation, path }, options);
+}
+
+/** An extended request that is answered by an EXTENDED_REPLY. */
+function ask<L extends Layout, T>(
+  link: Link,
+  extension: Extension<L>,
+  value: ValueOf<L>,
+  decode: (body: Uint8Array) => T,
+  operation: string,
+  path: RemotePath | undefined,
+  options: CallOptions,
+): Promise<T> {
+  const spec = {
+    row: packets.extended,
+    value: { request: extension.request, body: encodeFields(extension.fields, value) },
+    operation,
+    path,
+    expects: packets.extendedReply,
+    decode: (packet: Uint8Array): T => decode(decodePacket(packets.extendedReply, packet).body),
+  };
+  return call(link, spec, options);
+}
+
+/** hardlink@openssh.com. */
+export async function hardlink(link: Link, from: RemotePath, to: RemotePath, options: CallOptions): Promise<void> {
+  const value = { from: pathBytes(from), to: pathBytes(to) };
+  return change(link, extensions.hardlink, value, 'hardlink', to, options);
+}
+
+/** lsetstat@openssh.com. */
+export async function lsetstat(
+  link: Link,
+  path: RemotePath,
+  attrs: Attributes,
+  options: SetstatOptions,
+): Promise<void> {
+  const value = { path: pathBytes(path), attrs: encodeAttributes(attrs, options.times) };
+  return change(link, extensions.lsetstat, value, 'lsetstat', path, options);
+}
+
+/** statvfs@openssh.com. */
+export async function statvfs(link: Link, path: RemotePath, options: CallOptions): Promise<FileSystemStats> {
+  needOffer(link, extensions.statvfs, 'statvfs');
+  const value = { path: pathBytes(path) };
+  return ask(link, extensions.statvfs, value, decodeStats, 'statvfs', path, options);
+}
+
+/** fstatvfs@openssh.com. */
+export async function fstatvfs({ link, handle, path }: OpenHandle, options: CallOptions): Promise<FileSystemStats> {
+  needOffer(link, extensions.fstatvfs, 'fstatvfs');
+  return ask(link, extensions.fstatvfs, { handle }, decodeStats, 'fstatvfs', path, options);
+}
+
+function decodeStats(body: Uint8Array): FileSystemStats {
+  const { flags, ...counts } = decodeFields(extensions.statvfs.reply, body, 'the figures of a file system');
+  const figures = Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, Number(value)]));
+  const has = (flag: number): boolean => (flags & BigInt(flag)) !== 0n;
+  return {
+    ...figures,
+    readOnly: has(StatvfsFlag.readOnly),
+    noSetuid: has(StatvfsFlag.noSetuid),
+  } as unknown as FileSystemStats;
+}
+
+/** copy-data: `length` bytes, or up to the end of the file where it is 0. */
+export function copyData(
+  from: OpenHandle,
+  to: OpenHandle,
+  offset: number,
+  length: number,
+  options: CallOptions,
+): Promise<void> {
+  const value = {
+    from: from.handle,
+    fromOffset: BigInt(offset),
+    length: BigInt(length),
+    to: to.handle,
+    toOffset: BigInt(offset),
+  };
+  return change(from.link, extensions.copyData, value, 'copy-data', to.path, options);
+}
+
+/**
+ * expand-path@openssh.com. Where it is not offered: REALPATH, from where the session starts for `~`; another user's home is
+ * `not-supported` then.
+ */
+export async function expandPath(link: Link, path: RemotePath, options: CallOptions): Promise<RemotePath> {
+  const bytes = pathBytes(path);
+  if (offers(link, extensions.expandPath)) {
+    const { request, fields } = extensions.expandPath;
+    const body = encodeFields(fields, { path: bytes });
+    return oneName(link, packets.extended, { request, body }, 'expand-path', path, options);
+  }
+  if (bytes[0] !== 0x7e) return realpath(link, path, options);
+  if (bytes.length === 1) return realpath(link, '.', options);
+  if (bytes[1] !== 0x2f) needOffer(link, extensions.expandPath, 'expand-path');
+  return realpath(link, remotePath(new Uint8Array([0x2e, ...bytes.subarray(1)])), options);
+}
+
+/** home-directory. Where it is not offered: REALPATH of where the session starts, and other users are `not-supported`. */
+export async function homeDirectory(link: Link, username: string, options: CallOptions): Promise<RemotePath> {
+  if (username === '' && !offers(link, extensions.homeDirectory)) return realpath(link, '.', options);
+  needOffer(link, extensions.homeDirectory, 'home-directory');
+  const { request, fields } = extensions.homeDirectory;
+  const body = encodeFields(fields, { username: pathBytes(username) });
+  return oneName(link, packets.extended, { request, body }, 'home-directory', username, options);
+}
+
+/** users-groups-by-id@openssh.com. */
+export async function ownerNames(
+  link: Link,
+  users: readonly number[],
+  groups: readonly number[],
+  options: CallOptions,
+): Promise<OwnerNames> {
+  needOffer(link, extensions.ownerNames, 'users-groups-by-id');
+  const ids = (list: readonly number[]): Uint8Array => {
+    const writer = new Writer(4 * list.length);
+    for (const id of list) {
+      if (whole('an id', id, 0) > 0xffffffff) throw new SshError('bad-argument', `An id has 32 bits: ${id} has more`);
+      writer.u32(id);
+    }
+    return writer.finish();
+  };
+  const decode = (body: Uint8Array): OwnerNames => {
+    const reply = decodeFields(extensions.ownerNames.reply, body, 'the names of owners');
+    return { users: readNames(reply.users, users.length), groups: readNames(reply.groups, groups.length) };
+  };
+  const value = { users: ids(users), groups: ids(groups) };
+  return ask(link, extensions.ownerNames, value, decode, 'users-groups-by-id', undefined, options);
+}
+
+function readNames(bytes: Uint8Array, count: number): string[] {
+  const reader = new Reader(bytes);
+  const names: string[] = [];
+  while (reader.remaining > 0) names.push(decodeLenient(reader.string()));
+  if (names.length !== count) throw protocolError(`SFTP: ${names.length} names answer a request for ${count}`);
+  return names;
+}
+
+/** Which part of a file to take digests of, and how. */
+export interface CheckFileOptions extends CallOptions {
+  /** Algorithms that will do, the best first. Default: sha256, sha512, sha384, sha224, sha1, md5. */
+  readonly algorithms?: readonly DigestAlgorithm[] | undefined;
+  /** First byte, counted from 0. Default: 0. */
+  readonly start?: number | undefined;
+  /** How many bytes. Default: to the end of the file. */
+  readonly length?: number | undefined;
+  /** Bytes a digest, at least 256. Default: one digest for everything. */
+  readonly blockSize?: number | undefined;
+}
+
+/** Least bytes of a block: the draft, §3. */
+const LEAST_BLOCK = 256;
+
+interface CheckRange {
+  readonly algorithms: readonly string[];
+  readonly start: bigint;
+  readonly length: bigint;
+  readonly blockSize: number;
+}
+
+function checkRange(options: CheckFileOptions): CheckRange {
+  const { algorithms = DIGEST_ALGORITHMS, start = 0, length, blockSize } = options;
+  for (const name of algorithms) {
+    if (!isDigestAlgorithm(name)) throw new SshError('bad-argument', `Not a digest algorithm: ${String(name)}`);
+  }
+  return {
+    algorithms,
+    start: BigInt(whole('start', start, 0)),
+    length: length === undefined ? 0n : BigInt(whole('length', length, 1)),
+    blockSize: blockSize === undefined ? 0 : whole('blockSize', blockSize, LEAST_BLOCK),
+  };
+}
+
+/** check-file-handle, or what paramiko has in its place. Asked even of servers that do not announce it: see `checked`. */
+export async function checkHandle(file: OpenHandle, options: CheckFileOptions): Promise<FileDigests> {
+  const { link, handle, path } = file;
+  const row = link.extensions.has(extensions.checkFile.request) ? extensions.checkFile : extensions.checkFileHandle;
+  const value = { handle, ...checkRange(options) };
+  return checked(ask(link, row, value, readDigests, 'check-file', path, options), options);
+}
+
+/** check-file-name; a server that has it for open files alone has the file opened. */
+export async function checkName(link: Link, path: RemotePath, options: CheckFileOptions): Promise<FileDigests> {
+  const range = checkRange(options);
+  if (link.extensions.has(extensions.checkFile.request)) {
+    const file = await openFile(link, path, 'r', {}, options);
+    try {
+      return await checkHandle(file, options);
+    } finally {
+      closeQuietly(file);
+    }
+  }
+  const value = { path: pathBytes(path), ...range };
+  return checked(ask(link, extensions.checkFileName, value, readDigests, 'check-file', path, options), options);
+}
+
+/** Servers of version 3 have no way to announce it that they agree on, so what they answer tells. */
+async function checked(asked: Promise<FileDigests>, options: CheckFileOptions): Promise<FileDigests> {
+  let found: FileDigests;
+  try {
+    found = await asked;
+  } catch (error) {
+    if (!(error instanceof SshError) || error.status !== Status.opUnsupported) throw error;
+    const { path } = error;
+    const info = { fault: 'peer', operation: 'check-file', cause: error } as const;
+    throw new SshError('not-supported', 'check-file: the server takes no digests of files', {
+      ...info,
+      ...(path === undefined ? {} : { path }),
+    });
+  }
+  const { algorithms = DIGEST_ALGORITHMS, blockSize } = options;
+  if (!algorithms.includes(found.algorithm)) throw protocolError(`SFTP: ${found.algorithm} was not asked for`);
+  if (blockSize === undefined && found.digests.length !== 1) {
+    throw protocolError(`SFTP: ${found.digests.length} digests answer a request for one`);
+  }
+  return found;
+}
