@@ -67,6 +67,8 @@ export class Link implements PipeSink {
   #outLength = 0;
   #full = false;
   #kept = 0;
+  /** Whether content was ever handed on where it was received: its consumers may keep that for good. */
+  #inPlace = false;
 
   constructor(pipe: BytePipe, options: LinkOptions) {
     this.#pipe = pipe;
@@ -100,6 +102,11 @@ export class Link implements PipeSink {
     return this.#cause;
   }
 
+  /** Whether the pipe needs memory no longer than until it was sent. */
+  get tellsSent(): boolean {
+    return this.#pipe.unsent !== undefined;
+  }
+
   /** Whether the pipe has enough: WRITEs wait until pumps are woken again. */
   get full(): boolean {
     return this.#full;
@@ -131,10 +138,12 @@ export class Link implements PipeSink {
     this.#requester.write(handle, offset, length, pieces, handler);
   }
 
-  /** Says that `count` bytes of the chunk being delivered are kept; `budget.release` gives them back. */
-  keep(count: number): void {
+  /**
+   * Says that `count` bytes of the chunk being delivered are kept, or a copy of them; `budget.release` gives their credit back.
+   */
+  keep(count: number, copied: boolean): void {
     this.#kept += count;
-    this.budget.hold(count);
+    if (!copied) this.#inPlace = true;
   }
 
   /** Lets a pump take part from now on: it is told of the end. */
@@ -209,13 +218,16 @@ export class Link implements PipeSink {
     if (this.#cause !== undefined) return;
     this.heardAt = this.clock.now();
     this.#kept = 0;
+    const { length } = bytes;
     try {
       this.turn(() => this.#requester.receive(plain(bytes)));
     } catch (error) {
       this.fail(toSshError(error, 'internal'));
       return;
     }
-    const done = bytes.length - this.#kept;
+    const kept = this.#requester.takeKept();
+    if (kept !== undefined && !this.#inPlace) this.#pipe.spent?.(kept);
+    const done = length - this.#kept;
     if (done > 0 && this.#cause === undefined) this.#pipe.consumed(done);
   }
 

@@ -119,7 +119,7 @@ async function openInput(local: LocalSource, files: LocalFiles | undefined): Pro
       });
     }
     return {
-      source: fileSource(file),
+      source: fileSource(file, there?.kind === 'file' ? there.size : undefined),
       ...(there?.kind === 'file' ? { size: there.size } : {}),
       ...(there?.permissions === undefined ? {} : { permissions: there.permissions & 0o777 }),
       close: () => file.close(),

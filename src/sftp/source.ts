@@ -13,6 +13,8 @@ export interface SourceEvents {
 export interface WriteSource {
   /** Asks for more. Answered by exactly one event, at once or later; the next question comes after it. */
   pull(events: SourceEvents): void;
+  /** Of all that was pushed, the first `count` bytes have left: their memory may be used again. */
+  spent?(count: number): void;
   /** Nothing is wanted any more. Resolves when the source has let go of what it reads from. */
   stop(): Promise<void>;
 }

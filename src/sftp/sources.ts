@@ -8,15 +8,29 @@ import type { SourceEvents, WriteSource } from './source.ts';
 /** Bytes that are read, or copied, at a time: large enough that a promise for each is cheap. */
 const STEP = 512 * 1024;
 
-/** Reads `file` from its start until its end. Does not close it. */
-export function fileSource(file: LocalFile): WriteSource {
+/** Memory kept to be read into again: what a window of 2 MiB has on the way, and what is being read. */
+const SPARE = 6;
+
+/** Read beyond the size that was stated, to see that the file ends there. */
+const PROBE = 4096;
+
+/** Reads `file` from its start until its end. Does not close it. `size`: what it is said to hold. */
+export function fileSource(file: LocalFile, size: number = Number.POSITIVE_INFINITY): WriteSource {
+  const lent: { readonly memory: Uint8Array; readonly end: number }[] = [];
+  const spare: Uint8Array[] = [];
   let position = 0;
   let reading: Promise<void> | undefined;
+  const room = (): Uint8Array => {
+    const left = size - position;
+    if (left >= STEP || left < 0) return spare.pop() ?? new Uint8Array(STEP);
+    return new Uint8Array(Math.max(left, PROBE));
+  };
   const read = async (events: SourceEvents): Promise<void> => {
     let bytes: Uint8Array;
     try {
-      const room = new Uint8Array(STEP);
-      bytes = room.subarray(0, await file.read(room, position));
+      const memory = room();
+      bytes = memory.subarray(0, await file.read(memory, position));
+      if (memory.length === STEP) lent.push({ memory, end: position + bytes.length });
     } catch (error) {
       reading = undefined;
       events.broken(toSshError(error, 'bad-local-file', { operation: 'read' }));
@@ -30,6 +44,12 @@ export function fileSource(file: LocalFile): WriteSource {
   return {
     pull: (events) => {
       reading = read(events);
+    },
+    spent: (count) => {
+      for (let first = lent[0]; first !== undefined && first.end <= count; first = lent[0]) {
+        lent.shift();
+        if (spare.length < SPARE) spare.push(first.memory);
+      }
     },
     stop: async () => reading,
   };

@@ -252,6 +252,9 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
       const end = sent.position + sent.length;
       this.#extents.add(sent.position, end);
       this.#furthest = Math.max(this.#furthest, end);
+      // what is acknowledged has been sent, unless the server lies; then it gets what it deserves
+      if (this.#main.link.tellsSent)
+        this.#source.spent?.(this.#extents.contiguousFrom(this.#job.start) - this.#job.start);
       this.counters.bytes += sent.length;
       if (this.#state.name === 'done') return;
       this.#growth.acknowledged(sent.length);
