@@ -158,5 +158,14 @@ export type { MemoryFile } from './sftp/server/memory_file.ts';
 export { type MemoryFiles, type MemoryFilesOptions, type MemoryOwner, memoryFiles } from './sftp/server/memory_fs.ts';
 export { type PosixCode, PosixError } from './sftp/server/posix_error.ts';
 export { type SftpServerOptions, serveSftp } from './sftp/server/server.ts';
+export type {
+  FailedEntry,
+  SkippedEntry,
+  TreeEntry,
+  TreeKind,
+  TreeOptions,
+  TreeProgress,
+  TreeResult,
+} from './sftp/tree/options.ts';
 export { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 export type { SftpOptions, SshClient } from './ssh_client.ts';

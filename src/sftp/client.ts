@@ -28,6 +28,10 @@ import { type LocalSource, type PutOptions, type PutResult, put, writeFile } fro
 import { SftpRequests, type SymlinkOrder } from './requests.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';
 import { startRead, whole } from './transfer.ts';
+import { getTree } from './tree/get_tree.ts';
+import type { TreeOptions, TreeResult } from './tree/options.ts';
+import { putTree } from './tree/put_tree.ts';
+import type { TreeSession } from './tree/session.ts';
 
 /** Options of `SftpClient.open`. */
 export interface SftpClientOptions extends CallOptions {
@@ -98,6 +102,24 @@ export class SftpClient extends SftpRequests {
    */
   put(local: LocalSource, remote: RemotePath, options: PutOptions = {}): Promise<PutResult> {
     return put(this.link, local, remote, this.#files, options);
+  }
+
+  /**
+   * Downloads what the directory `remote` holds into the local directory `local`, which comes into being where it is not there.
+   * Many files are under way at once. Single files that fail do not reject: `failed` in the result has them. What ends
+   * everything rejects: the root cannot be listed or made, the signal fires, the session ends.
+   */
+  getTree(remote: RemotePath, local: string, options: TreeOptions = {}): Promise<TreeResult> {
+    return getTree(this.#trees, remote, local, options);
+  }
+
+  /** Uploads what the local directory `local` holds into the directory `remote`, likewise. */
+  putTree(local: string, remote: RemotePath, options: TreeOptions = {}): Promise<TreeResult> {
+    return putTree(this.#trees, local, remote, options);
+  }
+
+  get #trees(): TreeSession {
+    return { link: this.link, requests: this, files: this.#files };
   }
 
   /** The content of a file in memory. */
