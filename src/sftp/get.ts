@@ -5,51 +5,30 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
-import type { LocalFile, LocalFiles } from '../io/local_files.ts';
-import { FileSink } from './file_sink.ts';
+import type { LocalFiles } from '../io/local_files.ts';
+import { checkGetOptions, type GetHints, type GetOptions, type GetResult, type LocalTarget } from './get_options.ts';
+import {
+  callersFile,
+  fileInPlace,
+  findPlace,
+  isStream,
+  type Output,
+  streamOutput,
+  temporaryFile,
+} from './get_output.ts';
+import { resumedFile } from './get_resume.ts';
 import type { Link } from './link.ts';
 import { closeQuietly, fstat, type OpenHandle, openFile, stat } from './operations.ts';
-import type { ReadOptions, RemotePath, TransferStats } from './options.ts';
-import { OrderedSink } from './ordered_sink.ts';
-import { temporaryPath } from './path.ts';
+import type { RemotePath } from './options.ts';
+import { localAttributes, preserves } from './preserve.ts';
 import { type Attributes, fileKind } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
 import { Status } from './proto/status.ts';
-import type { ReadSink } from './sink.ts';
+import { resumableError, withProgressFrom } from './resume.ts';
 import { sizeHint, startRead } from './transfer.ts';
+import { verifyContent } from './verify.ts';
 
-/** Where a download goes: a local path, an open local file (which stays open), or a stream (which is closed). */
-export type LocalTarget = string | LocalFile | WritableStream<Uint8Array>;
-
-export interface GetOptions extends ReadOptions {
-  /**
-   * Whether the content is written under a temporary name beside the target and renamed when it is whole. Default: true.
-   * Devices and pipes are always written in place.
-   */
-  readonly atomic?: boolean | undefined;
-  /** Whether to have the content on the local disk before the promise resolves. Default: false. */
-  readonly sync?: boolean | undefined;
-}
-
-/** What a caller that listed the file already knows of it. */
-export interface GetHints {
-  /** Attributes of the remote file, which need not be asked for. They may be old: the file may have changed since. */
-  readonly attrs?: Attributes;
-  /**
-   * Whether nothing but a file may come out of it: a symbolic link at the local path is replaced, and not what it leads to, and
-   * a device or pipe is refused. Default: false.
-   */
-  readonly regular?: boolean;
-}
-
-/** Where the bytes go, and what to do when they are all there, or not. */
-interface Output {
-  readonly sink: ReadSink;
-  /** Moves the bytes out of the sink, where that is not the sink's own doing. Rejects if it cannot. */
-  readonly drain?: () => Promise<void>;
-  commit(): Promise<void>;
-  discard(error: SshError): Promise<void>;
-}
+export type { GetHints, GetOptions, GetResult, LocalTarget } from './get_options.ts';
 
 /** Copies a remote file to `local`. */
 export async function get(
@@ -59,21 +38,30 @@ export async function get(
   files: LocalFiles | undefined,
   options: GetOptions,
   hints: GetHints = {},
-): Promise<TransferStats> {
+): Promise<GetResult> {
+  checkGetOptions(local, options);
   const size = hints.attrs === undefined ? undefined : sizeHint(hints.attrs);
   const { file, early } = await openToRead(link, remote, options, size);
+  const warnings: string[] = [];
   try {
-    const output = await openOutput(local, files, options, hints);
+    const output = await openOutput(local, files, file, options, hints, warnings);
+    const before = output.resumedFrom ?? 0;
     try {
-      const running = startRead(file, output.sink, options, size ?? 'ask', early());
+      const range = { ...withProgressFrom(options, before), start: output.resumedFrom ?? options.start };
+      const attrs = preserves(options.preserve) ? (hints.attrs ?? fstat(file, options)) : {};
+      Promise.resolve(attrs).catch(() => undefined); // looked at below
+      const running = startRead(file, output.sink, range, size ?? 'ask', early());
       output.drain?.().catch((error) => running.abort(toSshError(error, 'bad-local-file', { operation: 'write' })));
       const stats = await running.done;
+      await output.settle();
+      await verify(file, output, options);
+      await preserve(output, await attrs, options, warnings);
       await output.commit();
-      return stats;
+      return { ...stats, warnings, ...(before === 0 ? {} : { resumedFrom: before }) };
     } catch (error) {
       const failure = await clearer(toSshError(error, 'bad-local-file'), file, options);
-      await output.discard(failure).catch(() => undefined); // the first failure is the one to tell
-      throw failure;
+      const kept = await output.discard(failure).catch(() => undefined); // the first failure is the one to tell
+      throw resumableError(failure, before, kept);
     }
   } finally {
     closeQuietly(file); // nothing is pending on it, or only what nobody waits for
@@ -113,137 +101,51 @@ async function clearer(error: SshError, file: OpenHandle, options: GetOptions): 
   return new SshError(error.code, message, { fault, status, operation: 'read', path, transferred: 0, cause: error });
 }
 
-function openOutput(
-  local: LocalTarget,
-  files: LocalFiles | undefined,
-  options: GetOptions,
-  hints: GetHints,
-): Promise<Output> {
-  if (typeof local === 'string') return pathOutput(local, needFiles(files), options, hints);
-  if (typeof local !== 'object' || local === null) {
-    throw new SshError('bad-argument', 'get needs a local path, an open file or a stream to write to');
-  }
-  if ('getWriter' in local) return Promise.resolve(streamOutput(local));
-  return Promise.resolve(fileOutput(local, false, options));
-}
-
 /** The local files, which a client in a browser does not have. */
 export function needFiles(files: LocalFiles | undefined): LocalFiles {
   if (files !== undefined) return files;
   throw new SshError('bad-argument', 'This client has no local files: give a stream or bytes, or set localFiles');
 }
 
-async function pathOutput(
-  path: string,
-  files: LocalFiles,
+async function openOutput(
+  local: LocalTarget,
+  files: LocalFiles | undefined,
+  file: OpenHandle,
   options: GetOptions,
-  { regular = false }: GetHints,
+  hints: GetHints,
+  warnings: string[],
 ): Promise<Output> {
-  let target = path;
-  let there = await files.stat(path);
-  if (there?.kind === 'symlink' && regular) there = undefined;
-  if (there?.kind === 'symlink') {
-    // What a link points to is replaced, not the link.
-    const resolved = await files.resolve(path);
-    there = resolved === undefined ? there : await files.stat(resolved);
-    target = resolved ?? path;
-  }
-  if (there?.kind === 'directory') {
-    const message = `${printable(path, 1024)} is a directory: give the path of the file to write`;
-    throw new SshError('bad-local-file', message, { operation: 'open', path: printable(path, 1024) });
-  }
-  const isPlace = there !== undefined && there.kind !== 'file';
-  if (isPlace && regular) {
-    const shown = printable(path, 1024);
-    const message = `${shown} is neither a file nor a link and is not written to: move it away`;
-    throw new SshError('bad-local-file', message, { operation: 'open', path: shown });
-  }
-  if (isPlace || options.atomic === false) {
-    const file = await files.open(target, { access: 'write', create: 'replace' });
-    return owned(
-      fileOutput(file, there?.kind === 'other', options),
-      file,
-      async () => undefined,
-      async () => undefined,
-    );
-  }
-  const temporary = files.beside(target, temporaryPath(files.name(target)) as string);
-  const permissions = there?.permissions === undefined ? {} : { permissions: there.permissions };
-  const file = await files.open(temporary, { access: 'write', create: 'new', ...permissions });
-  return owned(
-    fileOutput(file, false, options),
-    file,
-    () => files.rename(temporary, target),
-    () => files.remove(temporary),
-  );
-}
-
-/** An open file as it is. What is not whole is cut behind the last byte that is sure. */
-function fileOutput(file: LocalFile, inOrder: boolean, options: GetOptions): Output {
-  const sink = new FileSink(file, { origin: 0, inOrder });
-  return {
-    sink,
-    commit: async () => {
-      if (options.sync) await file.sync();
-    },
-    discard: async () => {
-      await sink.idle();
-      if (!inOrder) await file.truncate(sink.contiguous);
-    },
-  };
-}
-
-/** An output whose file is ours to close, and what follows when it is. */
-function owned(output: Output, file: LocalFile, kept: () => Promise<void>, dropped: () => Promise<void>): Output {
-  let open = true;
-  const close = async (): Promise<void> => {
-    if (!open) return;
-    open = false;
-    await file.close();
-  };
-  return {
-    sink: output.sink,
-    commit: async () => {
-      await output.commit();
-      await close();
-      await kept();
-    },
-    discard: async (error) => {
-      if (open) await output.discard(error).catch(() => undefined);
-      await close().catch(() => undefined);
-      await dropped();
-    },
-  };
-}
-
-function streamOutput(stream: WritableStream<Uint8Array>): Output {
-  const sink = new OrderedSink(0);
-  const writer = stream.getWriter();
-  const drain = async (): Promise<void> => {
-    for (;;) {
-      await writer.ready;
-      const next = await new Promise<Uint8Array | undefined>((resolve) =>
-        sink.next((answer) => resolve('bytes' in answer ? answer.bytes : undefined)),
-      );
-      if (next === undefined) return;
-      await writer.write(next);
+  if (typeof local !== 'string') return isStream(local) ? streamOutput(local, options) : callersFile(local, options);
+  const system = needFiles(files);
+  const place = await findPlace(local, system, options, hints);
+  const isPlace = place.there !== undefined && place.there.kind !== 'file';
+  if (isPlace || options.atomic === false) return fileInPlace(system, place, options);
+  if (options.resume) {
+    const { size, mtime } = hints.attrs ?? (await fstat(file, options));
+    if (size !== undefined && mtime !== undefined) {
+      return resumedFile(system, place, { file, size, mtime }, options, warnings);
     }
-  };
-  let drained: Promise<void> | undefined;
-  return {
-    sink,
-    drain: () => {
-      drained = drain();
-      return drained;
-    },
-    commit: async () => {
-      sink.settle(undefined);
-      await drained;
-      await writer.close();
-    },
-    discard: async (error) => {
-      sink.settle(error);
-      await writer.abort(error);
-    },
-  };
+    warnings.push('The server tells no size or no time of the file: what is unfinished cannot be found again');
+  }
+  return temporaryFile(system, place, options);
+}
+
+/** Compares what arrived with the remote file, where that was asked for. */
+async function verify(file: OpenHandle, output: Output, options: GetOptions): Promise<void> {
+  const how = options.verify ?? 'size';
+  if (how === 'size') return;
+  const start = options.start ?? 0;
+  const range = { start, length: output.sink.contiguous - start };
+  await output.compare((arrived) => verifyContent('get', file, range, arrived, how, options));
+}
+
+/** Permissions and times of the remote file for the local one, where they were asked for. */
+async function preserve(output: Output, attrs: Attributes, options: GetOptions, warnings: string[]): Promise<void> {
+  const wanted = localAttributes(attrs, options.preserve);
+  if (Object.keys(wanted).length === 0) return;
+  try {
+    await output.setAttributes(wanted);
+  } catch (error) {
+    warnings.push(`Permissions and times were not set: ${(error as Error).message}`);
+  }
 }
