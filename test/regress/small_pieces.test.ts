@@ -109,8 +109,8 @@ describe('FileSink', () => {
     assert.equal(taken, MANY);
     assert.equal(sink.contiguous, MANY);
     // the first byte at once, then all that came meanwhile
-    assert.equal(pieces.length, 2);
-    assert.ok((pieces[1] as number) < 100, `${pieces[1]} pieces`);
+    assert.ok(pieces.length < 10, `${pieces.length} writes`);
+    assert.ok(pieces.every((count) => count === 1));
   });
 });
 
