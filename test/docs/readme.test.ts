@@ -8,7 +8,9 @@ import { usage } from '../../src/cli/usage.ts';
 import { root } from '../support/root.ts';
 
 const documents = ['README.md', 'CHANGELOG.md', 'bench/README.md'].concat(
-  readdirSync(new URL('docs/', root)).map((name) => `docs/${name}`),
+  readdirSync(new URL('docs/', root))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 );
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 

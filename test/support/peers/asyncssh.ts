@@ -20,7 +20,7 @@ export interface AsyncsshOptions {
 let python: string | undefined | null = null; // null: not looked for yet
 
 /** The system's Python first: it has the system's packages, which one installed beside it has not. */
-function findPython(): string | undefined {
+export function asyncsshPython(): string | undefined {
   if (python !== null) return python;
   python = ['/usr/bin/python3', findProgram('python3')].find((path) => path !== undefined && hasAsyncssh(path));
   return python;
@@ -38,12 +38,12 @@ function hasAsyncssh(path: string): boolean {
 /** Why no asyncssh server can be started here, or `undefined`. */
 export function available(): string | undefined {
   if (findProgram('ssh-keygen') === undefined) return 'there is no ssh-keygen';
-  return findPython() === undefined ? 'there is no Python with asyncssh' : undefined;
+  return asyncsshPython() === undefined ? 'there is no Python with asyncssh' : undefined;
 }
 
 /** Starts an asyncssh server on loopback; `stop` it when done. Everything runs as whoever runs the tests. */
 export async function startAsyncssh(options: AsyncsshOptions = {}): Promise<Peer> {
-  const program = findPython();
+  const program = asyncsshPython();
   if (program === undefined) throw new Error(available());
   const keys = testKeys();
   const offered = options.hostKeys ?? keyNames;
