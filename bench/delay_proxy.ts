@@ -3,7 +3,8 @@
  * limits nothing else, so what a transfer gets over it is what the two ends keep in flight. Its memory is bounded: past
  * `BOUND` bytes on the way it stops reading, which is more than any window it is used with.
  *
- *   node delay_proxy.js PORT MILLISECONDS     relays to PORT on loopback, prints the port it listens on
+ *   node delay_proxy.js PORT MILLISECONDS              relays to PORT on loopback, prints the port it listens on
+ *   node delay_proxy.js PORT MILLISECONDS attached     ends with its standard input
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -114,7 +115,7 @@ function relay(from: Socket, to: Socket, oneWay: number): void {
 }
 
 async function main(): Promise<void> {
-  const [port, delay] = process.argv.slice(2).map(Number);
+  const [port, delay] = process.argv.slice(2, 4).map(Number);
   if (port === undefined || delay === undefined || !(port > 0) || !(delay >= 0)) {
     process.stderr.write('Usage: delay_proxy PORT MILLISECONDS\n');
     process.exitCode = 2;
@@ -122,6 +123,7 @@ async function main(): Promise<void> {
   }
   const proxy = await startDelayProxy(port, delay);
   process.stdout.write(`${proxy.port}\n`);
+  if (process.argv[4] === 'attached') process.stdin.on('close', () => process.exit(0)).resume();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -11,7 +11,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -20,8 +19,10 @@ import type { Peer } from '../test/support/peers/peer.ts';
 import { root } from '../test/support/root.ts';
 import { needSshd } from './find_sshd.ts';
 import { measureIdle } from './idle.ts';
-import { measure, median } from './measure.ts';
+import { measure } from './measure.ts';
 import { makePlace, mustBeEqual, writeRandomFile } from './place.ts';
+import { machine, resultsFolder } from './report.ts';
+import { type Case, type Row, rateOf, runAll } from './runner.ts';
 import { type Direction, installCompetitors } from './subjects.ts';
 import { table } from './table.ts';
 
@@ -39,13 +40,7 @@ interface Server {
   stop(): void;
 }
 
-interface Row {
-  readonly server: string;
-  readonly cipher: keyof typeof CIPHERS;
-  readonly direction: Direction;
-  readonly seconds: number[];
-  failure: string | undefined;
-}
+type Cipher = keyof typeof CIPHERS;
 
 function readPlan() {
   const { values } = parseArgs({
@@ -92,7 +87,7 @@ async function startAll(plan: Plan, peer: Peer): Promise<Server[]> {
   return servers.filter(({ name }) => plan.only.length === 0 || plan.only.includes(name));
 }
 
-function sftpCommand(peer: Peer, server: Server, cipher: Row['cipher']): string[] {
+function sftpCommand(peer: Peer, server: Server, cipher: Cipher): string[] {
   return [
     ...['sftp', '-q', '-b', '-', '-F', '/dev/null', '-P', String(server.port), '-i', peer.keys.ed25519.openssh],
     ...['-o', 'UserKnownHostsFile=/dev/null', '-o', 'StrictHostKeyChecking=no', '-o', 'LogLevel=ERROR'],
@@ -100,39 +95,33 @@ function sftpCommand(peer: Peer, server: Server, cipher: Row['cipher']): string[
   ];
 }
 
-async function runAll(plan: Plan, peer: Peer, servers: readonly Server[], place: string): Promise<Row[]> {
+/** Every server, by each cipher, in both directions. */
+function casesOf(plan: Plan, peer: Peer, servers: readonly Server[], place: string): Case[] {
   const source = join(place, 'source');
   const target = join(place, 'target');
   writeRandomFile(source, plan.bytes);
   copyFileSync(source, target); // what is written for the first time is slower than what is written again
-  const rows: Row[] = [];
-  for (let round = 1; round <= plan.rounds; round++) {
-    for (const cipher of Object.keys(CIPHERS) as Row['cipher'][]) {
-      for (const server of servers) {
-        for (const direction of ['get', 'put'] as const) {
-          let row = rows.find(
-            (each) => each.server === server.name && each.cipher === cipher && each.direction === direction,
-          );
-          if (row === undefined) {
-            row = { server: server.name, cipher, direction, seconds: [], failure: undefined };
-            rows.push(row);
-          }
+  return (Object.keys(CIPHERS) as Cipher[]).flatMap((cipher) =>
+    servers.flatMap((server) =>
+      (['get', 'put'] as const).map((work) => ({
+        ...{ subject: nameOf(server.name, cipher), work, delay: 0, bytes: plan.bytes },
+        async run() {
           rmSync(target, { force: true });
-          try {
-            const command = sftpCommand(peer, server, cipher);
-            const { seconds } = await measure(command, LIMIT_SECONDS, `${direction} ${source} ${target}\n`);
-            mustBeEqual(source, target);
-            row.seconds.push(seconds);
-          } catch (error) {
-            row.failure = (error as Error).message;
-          }
-          const said = row.failure ?? `${(plan.bytes / 1e6 / (row.seconds.at(-1) as number)).toFixed(0)} MB/s`;
-          process.stderr.write(`round ${round}: ${server.name}, ${cipher}, ${direction}: ${said}\n`);
-        }
-      }
-    }
-  }
-  return rows;
+          const command = sftpCommand(peer, server, cipher);
+          const { stdout: _, ...sample } = await measure(
+            { command, input: `${work} ${source} ${target}\n` },
+            LIMIT_SECONDS,
+          );
+          mustBeEqual(source, target);
+          return sample;
+        },
+      })),
+    ),
+  );
+}
+
+function nameOf(server: string, cipher: string): string {
+  return `${server}, ${cipher}`;
 }
 
 function report(
@@ -142,15 +131,13 @@ function report(
   servers: readonly Server[],
   idle: number | undefined,
 ): void {
-  const rate = (server: string, cipher: string, direction: Direction): number => {
-    const row = rows.find((each) => each.server === server && each.cipher === cipher && each.direction === direction);
-    return row === undefined || row.failure !== undefined ? Number.NaN : plan.bytes / 1e6 / median(row.seconds);
-  };
+  const rate = (server: string, cipher: string, work: Direction): number =>
+    rateOf(rows.find((row) => row.subject === nameOf(server, cipher) && row.work === work));
   const show = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '-');
   const cells = [['', 'get MB/s', 'to sshd', 'put MB/s', 'to sshd']];
   for (const cipher of Object.keys(CIPHERS)) {
     for (const { name } of servers) {
-      const line = [`${name}, ${cipher}`];
+      const line = [nameOf(name, cipher)];
       for (const direction of ['get', 'put'] as const) {
         const value = rate(name, cipher, direction);
         line.push(show(value, 0), show(value / rate('OpenSSH', cipher, direction), 2));
@@ -165,21 +152,21 @@ function report(
     process.stdout.write(`an idle connection costs puressh ${(idle / 1000).toFixed(0)} KB (${plan.idle} logged in)\n`);
   }
   for (const row of rows.filter((each) => each.failure !== undefined)) {
-    process.stdout.write(`failed: ${row.server}, ${row.cipher}, ${row.direction}: ${row.failure}\n`);
+    process.stdout.write(`failed: ${row.subject}, ${row.work}: ${row.failure}\n`);
     process.exitCode = 1;
   }
-  const folder = fileURLToPath(new URL('bench/results/', root));
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(resultsFolder, { recursive: true });
   const date = new Date().toISOString();
-  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, system: release() };
-  const path = join(folder, `servers-${date.replaceAll(':', '-').slice(0, 19)}.json`);
-  writeFileSync(path, `${JSON.stringify({ date, ...plan, machine, rows, idleBytes: idle }, null, 2)}\n`);
+  const path = join(resultsFolder, `servers-${date.replaceAll(':', '-').slice(0, 19)}.json`);
+  writeFileSync(path, `${JSON.stringify({ date, ...plan, machine: machine(), rows, idleBytes: idle }, null, 2)}\n`);
   process.stdout.write(`written to ${path}\n`);
 }
 
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+
 async function main(): Promise<void> {
   const plan = readPlan();
-  needSshd((line) => process.stderr.write(`${line}\n`));
+  needSshd(tell);
   installCompetitors();
   const place = makePlace(3 * plan.bytes);
   const peer = await startSshd({ config: ['LogLevel ERROR'] });
@@ -200,7 +187,8 @@ async function main(): Promise<void> {
       plan.idle === 0 || own?.pid === undefined
         ? undefined
         : await measureIdle(own.port, own.pid, plan.idle, peer.username, readFileSync(peer.keys.ed25519.openssh));
-    report(plan, peer, await runAll(plan, peer, servers, place), servers, idle);
+    const rows = await runAll(casesOf(plan, peer, servers, place), plan.rounds, tell);
+    report(plan, peer, rows, servers, idle);
   } finally {
     await clean();
   }

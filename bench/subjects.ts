@@ -1,124 +1,143 @@
-/** What is measured: puressh in each runtime, OpenSSH's `sftp`, and the `ssh2` package, each as a command line. */
+/** What is measured: puressh in each runtime, and whoever else moves files over SFTP, each as a command line. */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { findProgram, type Peer } from '../test/support/peers/peer.ts';
+import type { Peer } from '../test/support/peers/peer.ts';
 import { root } from '../test/support/root.ts';
+import type { Invocation } from './measure.ts';
+import { peers } from './peers.ts';
+import { knownHosts } from './stage.ts';
 
 export type Direction = 'get' | 'put';
 
-/** One transfer that is asked of a subject. */
+export type Work = Direction | 'get-tree' | 'put-tree' | 'list';
+
+/** Options of puressh that a suite varies; absent: its defaults. */
+export interface Tuning {
+  readonly crypto?: 'pure';
+  readonly requests?: number;
+  /** Bytes; the window neither grows nor shrinks. */
+  readonly window?: number;
+}
+
+/** One task that a program is asked for. */
 export interface Job {
-  readonly direction: Direction;
+  readonly work: Work;
   /** Where to connect: the server itself or a relay before it. */
   readonly port: number;
   readonly peer: Peer;
   readonly remote: string;
+  /** Not for `list`, which prints the names. `-`: standard output. */
   readonly local: string;
-}
-
-/** A command, and what goes to its standard input. */
-export interface Invocation {
-  readonly command: readonly string[];
-  readonly input?: string;
+  readonly tuning?: Tuning;
 }
 
 /** A program that can be measured. */
-export interface Subject {
+export interface Program {
   readonly name: string;
-  readonly isPuressh: boolean;
+  readonly version: string;
+  /** The runtime and its version; only puressh has one. */
+  readonly runtime?: string;
+  /** How that runtime is started, before the name of a script. */
+  readonly launcher?: readonly string[];
+  readonly works: readonly Work[];
   invoke(job: Job): Invocation;
 }
 
-const AES_GCM = 'aes128-gcm@openssh.com';
-
-/** Everything that this machine has; with `all`, slow rows too. */
-export async function subjects(all: boolean): Promise<Subject[]> {
-  const own = await runtimePrograms();
-  return [
-    ...own.flatMap(({ name, command }) => puressh(`puressh, ${name}`, command, [])),
-    ...puressh('puressh, pure', [process.execPath], ['--crypto', 'pure']).filter(() => all),
-    ...sftp(),
-    ssh2('ssh2', undefined),
-    ssh2('ssh2, aes128-gcm', AES_GCM),
-  ];
+/** Someone who is not here, and why. */
+export interface Missing {
+  readonly name: string;
+  readonly why: string;
 }
 
-function puressh(name: string, program: readonly string[], options: readonly string[]): Subject[] {
-  const main = fileURLToPath(new URL('build/src/cli/main.js', root));
-  const invoke = ({ direction, port, peer, remote, local }: Job): Invocation => {
-    const pin = ['--known-hosts', knownHosts(peer, port), '-i', peer.keys.ed25519.openssh];
-    const target = `${peer.username}@127.0.0.1:${remote}`;
-    const places = direction === 'get' ? [target, local] : [local, target];
-    return { command: [...program, main, direction, '-P', String(port), ...pin, '--json', ...options, ...places] };
+export interface Subjects {
+  readonly own: readonly Program[];
+  readonly others: readonly Program[];
+  readonly missing: readonly Missing[];
+}
+
+/** Everybody whom this machine has, and whom it has not. `only`: those whose name contains one of these. */
+export async function subjects(only: readonly string[]): Promise<Subjects> {
+  const found = await ownPrograms();
+  const others = peers();
+  const chosen = ({ name }: Program): boolean => only.length === 0 || only.some((part) => name.includes(part));
+  return {
+    own: found.programs.filter(chosen),
+    others: others.programs.filter(chosen),
+    missing: [...found.missing, ...others.missing],
   };
-  return [{ name, isPuressh: true, invoke }];
 }
 
-/** The runtimes that `test/runtimes` holds, beside the Node at hand. */
-async function runtimePrograms(): Promise<{ name: string; command: string[] }[]> {
+/** puressh in the Node at hand, and in the runtimes that `test/runtimes` holds. */
+async function ownPrograms(): Promise<{ readonly programs: Program[]; readonly missing: Missing[] }> {
   const module = new URL('test/support/runtimes.mjs', root).href;
   const { programOf } = (await import(module)) as { programOf(name: string): string | undefined };
-  const found = [{ name: `Node ${process.versions.node}`, command: [process.execPath] }];
+  const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string };
+  const programs = [puressh(`Node ${process.versions.node}`, version, [process.execPath])];
+  const missing: Missing[] = [];
   for (const [name, label, ...args] of [
     ['node24', 'Node'],
     ['deno', 'Deno', 'run', '-A', '--no-lock'],
     ['bun', 'Bun'],
-  ]) {
-    const program = programOf(name as string);
-    if (program === undefined) continue;
-    found.push({ name: `${label} ${versionOf(program)}`, command: [program, ...args] });
+  ] as [string, string, ...string[]][]) {
+    const program = programOf(name);
+    if (program === undefined) missing.push({ name: `puressh, ${label} (${name})`, why: 'npm test installs it' });
+    else {
+      const runtime = `${label} ${/\d+\.\d+\.\d+/.exec(versionLine(program, '--version'))?.[0]}`;
+      if (programs.every((each) => each.runtime !== runtime))
+        programs.push(puressh(runtime, version, [program, ...args]));
+    }
   }
-  return found;
+  return { programs, missing };
 }
 
-function versionOf(program: string): string {
-  return /\d+\.\d+\.\d+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[0] ?? '';
-}
-
-function sftp(): Subject[] {
-  const program = findProgram('sftp');
-  if (program === undefined) return [];
-  const subject = (name: string, options: readonly string[]): Subject => ({
-    name,
-    isPuressh: false,
-    invoke: ({ direction, port, peer, remote, local }) => ({
-      command: [
-        program,
-        ...['-q', '-b', '-', '-F', '/dev/null', '-P', String(port), '-i', peer.keys.ed25519.openssh],
-        ...['-o', `UserKnownHostsFile=${knownHosts(peer, port)}`, '-o', 'IdentitiesOnly=yes'],
-        ...[...options, `${peer.username}@127.0.0.1`],
-      ],
-      input: direction === 'get' ? `get ${remote} ${local}\n` : `put ${local} ${remote}\n`,
-    }),
-  });
-  return [subject('sftp', []), subject('sftp, aes128-gcm', ['-c', AES_GCM])];
-}
-
-/** The known_hosts file of the server; for a relay before it, one under the relay's port. */
-function knownHosts(peer: Peer, port: number): string {
-  return port === peer.port ? peer.knownHosts : `${peer.knownHosts}.${port}`;
-}
-
-function ssh2(name: string, cipher: string | undefined): Subject {
-  const script = fileURLToPath(new URL('bench/ssh2_client.mjs', root));
+function puressh(runtime: string, version: string, program: readonly string[]): Program {
+  const main = fileURLToPath(new URL('build/src/cli/main.js', root));
   return {
-    name,
-    isPuressh: false,
-    invoke: ({ direction, port, peer, remote, local }) => ({
-      command: [
-        ...[process.execPath, script, direction, String(port), peer.username, peer.keys.ed25519.openssh],
-        ...[remote, local, cipher ?? ''],
-      ],
-    }),
+    name: `puressh, ${runtime}`,
+    version,
+    runtime,
+    launcher: program,
+    works: ['get', 'put', 'get-tree', 'put-tree', 'list'],
+    invoke(job) {
+      const { work, port, peer, remote, local } = job;
+      const pin = ['--known-hosts', knownHosts(peer, port), '-i', peer.keys.ed25519.openssh];
+      const target = `${peer.username}@127.0.0.1:${remote}`;
+      const options = ['-P', String(port), ...pin, ...tuningOptions(job.tuning ?? {})];
+      const [verb, ...rest] = {
+        get: ['get', '--json', target, local],
+        put: ['put', '--json', local, target],
+        'get-tree': ['get', '-q', '-r', target, local],
+        'put-tree': ['put', '-q', '-r', local, target],
+        list: ['ls', target],
+      }[work] as [string, ...string[]];
+      const plain = local === '-' ? rest.map((each) => (each === '--json' ? '-q' : each)) : rest;
+      return { command: [...program, main, verb, ...options, ...plain] };
+    },
   };
 }
 
-/** Installs what `bench/package.json` pins, unless it is there. */
+function tuningOptions({ crypto, requests, window }: Tuning): string[] {
+  return [
+    ...(crypto === undefined ? [] : ['--crypto', crypto]),
+    ...(requests === undefined ? [] : ['--requests', String(requests)]),
+    ...(window === undefined ? [] : ['--window', String(window), '--max-window', String(window)]),
+  ];
+}
+
+/** The first line that a program prints about itself. */
+export function versionLine(program: string, ...args: readonly string[]): string {
+  return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split('\n', 1)[0] ?? '';
+}
+
+/** Installs what `bench/package.json` pins, unless that very lock file is installed already. */
 export function installCompetitors(): void {
   const home = fileURLToPath(new URL('bench/', root));
-  if (existsSync(`${home}node_modules/ssh2`)) return;
+  const lock = readFileSync(`${home}package-lock.json`, 'utf8');
+  const mark = `${home}node_modules/.installed-lock.json`;
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === lock) return;
   process.stderr.write('installing what bench/package.json pins\n');
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: home, stdio: ['ignore', 'ignore', 'inherit'] });
+  writeFileSync(mark, lock);
 }

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { type DelayProxy, startDelayProxy } from '../../bench/delay_proxy.ts';
-import { median } from '../../bench/measure.ts';
+import { median } from '../../bench/runner.ts';
 import { table } from '../../bench/table.ts';
 
 async function withRelay(delay: number, serve: (socket: Socket) => void, use: (socket: Socket) => Promise<void>) {

@@ -1,0 +1,3 @@
+export async function writeDocs(_: unknown, tell: (line: string) => void): Promise<void> {
+  tell('soon');
+}

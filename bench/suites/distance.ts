@@ -1,0 +1,32 @@
+/** One large file over a long line. */
+
+import { fileCase } from '../cases.ts';
+import { SFTP } from '../peers.ts';
+import { MEBI } from '../plan.ts';
+import { able, delaysOf, type Suite } from './suite.ts';
+
+/** Round trips of the figures that the project grew from. */
+const GET_DELAYS = [0, 20, 40, 60, 80, 100, 150];
+const PUT_DELAYS = [0, 20, 60, 100, 150];
+
+/** Same engine as another row, and nothing about distance in the difference. */
+const LEFT_OUT = ['sftp', 'ssh2', 'ssh2-sftp-client'];
+
+export const distance: Suite = {
+  name: 'distance',
+  title: 'One large file over distance',
+  cases(bench) {
+    const { plan, stage, own, others } = bench;
+    // Others get 4 to 16 MB/s over distance, whatever the size: a part is enough to know it.
+    const part = Math.min(plan.bytes, (plan.quick ? 16 : 64) * MEBI);
+    const programs = [...own, ...others.filter(({ name }) => !LEFT_OUT.includes(name))];
+    return (['get', 'put'] as const).flatMap((work) =>
+      delaysOf(bench, work === 'get' ? GET_DELAYS : PUT_DELAYS, [0, 20, 100]).flatMap((delay) =>
+        able(programs, work).map((program) => {
+          const isFull = program.runtime !== undefined || program.name === SFTP;
+          return fileCase(stage, program, { work, delay, bytes: isFull ? plan.bytes : part });
+        }),
+      ),
+    );
+  },
+};

@@ -1,0 +1,65 @@
+/** How a download depends on what is pending, and on the receive window, by distance. */
+
+import { fileCase } from '../cases.ts';
+import { MEBI } from '../plan.ts';
+import type { Case } from '../runner.ts';
+import type { Tuning } from '../subjects.ts';
+import { type Bench, delaysOf, type Suite } from './suite.ts';
+
+const DELAYS = [0, 20, 40, 60, 80, 100];
+const QUICK_DELAYS = [0, 40, 100];
+const REQUESTS = [1, 8, 16, 32, 64, 128];
+const WINDOWS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64];
+
+/** The largest READ that OpenSSH's server answers in full: 256 KiB less its header. */
+const LARGEST_READ = 255 * 1024;
+
+const SECONDS = 4; // that a transfer held by what is varied may take
+const FEWEST_BYTES = MEBI;
+const MOST_BYTES = 128 * MEBI;
+
+/** Bytes that take some seconds where no more than `inFlight` bytes are on the way. */
+function bytesFor(inFlight: number, delay: number, most: number): number {
+  const bytes = delay === 0 ? most : (inFlight * SECONDS * 1000) / delay;
+  return Math.floor(Math.min(most, Math.max(FEWEST_BYTES, bytes)) / MEBI) * MEBI;
+}
+
+function grid(
+  bench: Bench,
+  name: 'requests' | 'window',
+  values: readonly number[],
+  make: (value: number) => { readonly tuning: Tuning; readonly inFlight: number },
+): Case[] {
+  const program = bench.own[0];
+  if (program === undefined) return [];
+  const most = Math.min(MOST_BYTES, bench.plan.bytes) / (bench.plan.quick ? 2 : 1);
+  return delaysOf(bench, DELAYS, QUICK_DELAYS).flatMap((delay) =>
+    values.map((value) => {
+      const { tuning, inFlight } = make(value);
+      const bytes = bytesFor(inFlight, delay, most);
+      return fileCase(bench.stage, program, { work: 'get', delay, bytes, tuning, parameter: { name, value } });
+    }),
+  );
+}
+
+export const requests: Suite = {
+  name: 'requests',
+  title: 'Reads pending at once',
+  cases: (bench) =>
+    grid(bench, 'requests', bench.plan.quick ? [1, 16, 128] : REQUESTS, (value) => ({
+      tuning: { requests: value },
+      inFlight: value * LARGEST_READ,
+    })),
+};
+
+export const windows: Suite = {
+  name: 'window',
+  title: 'The receive window, not growing',
+  cases: (bench) =>
+    grid(
+      bench,
+      'window',
+      (bench.plan.quick ? [0.25, 2, 16, 64] : WINDOWS).map((mebi) => mebi * MEBI),
+      (value) => ({ tuning: { window: value }, inFlight: value }),
+    ),
+};
