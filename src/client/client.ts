@@ -1,6 +1,7 @@
 /** The client as its callers see it: sessions, key exchange, facts, and the end. Must not know SFTP. */
 
 import type { Negotiated } from '../core/events.ts';
+import type { ConnectionStats } from '../core/stats.ts';
 import type { SshError } from '../errors.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
 import type { ConnectionInfo, Link } from './link.ts';
@@ -35,6 +36,11 @@ export class Client {
   /** What is known about the connection, as of now. */
   get info(): ConnectionInfo {
     return this.#link.info;
+  }
+
+  /** What the connection has moved, as of now, and its round trip. */
+  get stats(): ConnectionStats {
+    return this.#link.stats;
   }
 
   /** Resolves with why the connection ended, or with `undefined` when this side closed it. Never rejects. */

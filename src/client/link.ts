@@ -6,6 +6,7 @@
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { Connection, type ConnectionConfig } from '../core/connection.ts';
 import type { Negotiated } from '../core/events.ts';
+import type { ConnectionStats } from '../core/stats.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { abortedBy, onAbort } from '../io/abort.ts';
@@ -129,9 +130,14 @@ export class Link implements DriverOwner {
     };
   }
 
+  /** What the connection has moved, as of now. */
+  get stats(): ConnectionStats {
+    return this.#driver.connection.stats;
+  }
+
   /** Opens a channel of the given kind. */
-  openChannel(kind: string, options: Omit<ChannelOptions, 'receiveWindow'> = {}): Promise<ChannelPipe> {
-    return ChannelPipe.connect(this.#driver, kind, { ...options, receiveWindow: this.#settings.window });
+  openChannel(kind: string, options: ChannelOptions = {}): Promise<ChannelPipe> {
+    return ChannelPipe.connect(this.#driver, kind, options);
   }
 
   /** Exchanges keys; resolves with what was settled. */

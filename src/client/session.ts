@@ -9,6 +9,7 @@ import { onAbort } from '../io/abort.ts';
 import { ByteSink } from '../io/byte_sink.ts';
 import { ByteSource } from '../io/byte_source.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
+import type { PipeStats } from '../io/pipe.ts';
 import type { Link } from './link.ts';
 import { type ExitStatus, SessionChannel, type StartRequest } from './session_channel.ts';
 
@@ -106,6 +107,11 @@ export class Session {
       session.exit.then(forget, forget);
     }
     return session;
+  }
+
+  /** What its channel has moved, as of now or of its end, and how its windows stand. */
+  get stats(): PipeStats {
+    return this.#channel.pipe.stats;
   }
 
   /** Sets a variable for the program that will be started; servers silently drop what they do not allow. */

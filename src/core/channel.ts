@@ -2,6 +2,8 @@
 
 import { protocolError } from '../errors.ts';
 import { channelDataHeader, channelExtendedDataHeader } from '../wire/connection.ts';
+import type { PendingReply } from './global_requests.ts';
+import type { Probe } from './round_trip.ts';
 import { Timer } from './timer.ts';
 import { MAX_WINDOW, ReceiveWindow } from './window.ts';
 
@@ -25,7 +27,7 @@ export type Receiving = 'open' | 'eof';
 
 export type ChannelState =
   /** Our CHANNEL_OPEN is out. */
-  | { readonly at: 'opening' }
+  | { readonly at: 'opening'; readonly probe?: Probe }
   /** The peer's CHANNEL_OPEN waits for our answer. */
   | { readonly at: 'requested'; readonly remote: number; readonly window: number; readonly maxPacket: number }
   /** Confirmed; each half ends on its own. */
@@ -37,17 +39,42 @@ export type ChannelState =
       receiving: Receiving;
     };
 
+/** What a channel has moved, and how its windows stand. Sizes in bytes of data, headers not counted. */
+export interface ChannelStats {
+  /** The receive window. */
+  readonly window: number;
+  /** What the peer may still send of it. */
+  readonly granted: number;
+  /** WINDOW_ADJUSTs sent. */
+  readonly adjustments: number;
+  readonly received: number;
+  readonly sent: number;
+  /** The largest that the peer's window for us has been. */
+  readonly peerWindow: number;
+  /** Whether data waits because the peer's window is used up. */
+  readonly windowLimited: boolean;
+  /** How often data had to begin to wait for that. */
+  readonly windowWaits: number;
+}
+
+/** What others than the mux see of a channel; it may be kept beyond the channel's end. */
+export interface ChannelView {
+  /** The receive window now, in bytes. */
+  readonly window: number;
+  readonly stats: ChannelStats;
+}
+
 /** Bytes of one kind (0, or the type of extended data) that wait to be sent. */
 interface Segment {
   readonly kind: number;
   readonly bytes: Uint8Array;
 }
 
-export class Channel {
+export class Channel implements ChannelView {
   readonly id: number;
   readonly receiveWindow: ReceiveWindow;
-  /** Ids of our requests that want a reply, in the order in which replies will come. */
-  readonly replies: number[] = [];
+  /** Our requests that want a reply, in the order in which replies will come. */
+  readonly replies: PendingReply[] = [];
   /** Runs from our CLOSE to the peer's. */
   readonly closeTimer: Timer;
   state: ChannelState;
@@ -56,6 +83,9 @@ export class Channel {
   /** Whether the layers above have heard of the end; the number may still be reserved. */
   released = false;
   #sendWindow = 0;
+  #peerWindow = 0;
+  #sent = 0;
+  #windowWaits = 0;
   #queue: Segment[] = [];
   #first = 0;
   #offset = 0;
@@ -75,6 +105,29 @@ export class Channel {
     const most = Math.min(Math.max(1, maxPacket), MAX_DATA);
     this.state = { at: 'open', remote, maxPacket: most, sending: 'open', receiving: 'open' };
     this.#sendWindow = window;
+    this.#peerWindow = window;
+  }
+
+  get window(): number {
+    return this.receiveWindow.size;
+  }
+
+  get stats(): ChannelStats {
+    const { size, granted, adjustments, total } = this.receiveWindow;
+    return {
+      window: size,
+      granted,
+      adjustments,
+      received: total,
+      sent: this.#sent,
+      peerWindow: this.#peerWindow,
+      windowLimited: this.#windowLimited,
+      windowWaits: this.#windowWaits,
+    };
+  }
+
+  get #windowLimited(): boolean {
+    return this.state.at === 'open' && this.#queued > 0 && this.#sendWindow === 0;
   }
 
   /** The peer's WINDOW_ADJUST. */
@@ -83,15 +136,18 @@ export class Channel {
       throw protocolError(`WINDOW_ADJUST of ${count} bytes raises a channel window past 2^32-1`);
     }
     this.#sendWindow += count;
+    this.#peerWindow = Math.max(this.#peerWindow, this.#sendWindow);
   }
 
   /** Queues bytes; false when enough is queued. */
   queue(pieces: readonly Uint8Array[], kind: number): boolean {
+    const waited = this.#windowLimited;
     for (const bytes of pieces) {
       if (bytes.length === 0) continue;
       this.#queue.push({ kind, bytes });
       this.#queued += bytes.length;
     }
+    if (!waited && this.#windowLimited) this.#windowWaits++;
     if (this.#queued >= QUEUE_MARK || this.#pieces >= QUEUE_PIECES) this.#full = true;
     return !this.#full;
   }
@@ -146,6 +202,8 @@ export class Channel {
     }
     this.#sendWindow -= size;
     this.#queued -= size;
+    this.#sent += size;
+    if (this.#windowLimited) this.#windowWaits++;
     parts[0] = kind === 0 ? channelDataHeader(remote, size) : channelExtendedDataHeader(remote, kind, size);
     return parts;
   }

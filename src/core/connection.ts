@@ -6,47 +6,24 @@
  * becomes the terminal state, told once by the event `closed`, the last one.
  */
 
-import type { CryptoProvider, MaybePromise, RandomSource } from '../crypto/provider.ts';
 import { protocolError, SshError, toSshError } from '../errors.ts';
 import { connection } from '../wire/connection.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
-import type { AlgorithmLists } from './algorithms/lists.ts';
+import { transport } from '../wire/transport.ts';
 import type { Auth } from './auth/auth.ts';
-import type { Event, Negotiated, Question } from './events.ts';
-import { Keepalive, type KeepaliveConfig } from './keepalive.ts';
-import type { Limits } from './limits.ts';
+import type { ChannelView } from './channel.ts';
+import type { ConnectionConfig } from './config.ts';
+import type { Context, Event, Negotiated } from './events.ts';
+import { Keepalive } from './keepalive.ts';
 import { Mux } from './mux.ts';
+import { Questions } from './questions.ts';
 import { type Quirks, quirksOf } from './quirks.ts';
-import type { RekeyLimits } from './rekey.ts';
-import { type ClientSide, type ServerSide, sideOf } from './side.ts';
+import { type Probe, RoundTrip } from './round_trip.ts';
+import { sideOf } from './side.ts';
+import type { ConnectionStats } from './stats.ts';
 import { Transport } from './transport.ts';
 
-export type ConnectionConfig = CommonConfig & (ClientSide | ServerSide);
-
-/** What both roles are told. */
-export interface CommonConfig {
-  readonly crypto: CryptoProvider;
-  readonly random: RandomSource;
-  readonly algorithms: AlgorithmLists;
-  /** The software version of our identification. */
-  readonly software: string;
-  readonly rekey: RekeyLimits;
-  readonly limits: Limits;
-  readonly keepalive: KeepaliveConfig;
-  /** Receive window of every channel at first, in bytes. */
-  readonly window: number;
-  /** The most that it may grow to. */
-  readonly maxWindow: number;
-  /** The most data bytes in one packet to us. */
-  readonly maxPacket: number;
-  /** In place of what the table of quirks says about the peer. */
-  readonly quirks?: Partial<Quirks>;
-}
-
-interface OpenQuestion {
-  readonly hold: boolean;
-  readonly answered: (value: never) => void;
-}
+export type { CommonConfig, ConnectionConfig } from './config.ts';
 
 export class Connection {
   readonly #config: ConnectionConfig;
@@ -54,25 +31,26 @@ export class Connection {
   readonly #auth: Auth;
   readonly #mux: Mux;
   readonly #keepalive: Keepalive;
-  readonly #questions = new Map<number, OpenQuestion>();
+  readonly #questions: Questions;
+  readonly #roundTrip = new RoundTrip();
   #events: Event[] = [];
   #firstEvent = 0;
-  #nextQuestion = 1;
-  #holding = 0;
+  #service: Probe | undefined;
   #state: 'open' | 'closed' = 'open';
   #processing = false;
 
   constructor(config: ConnectionConfig) {
     this.#config = config;
-    const context = {
-      send: (payload: Uint8Array) => this.#transport.send(payload),
-      emit: (event: Event) => this.#emit(event),
-      ask: (question: Question, hold: boolean, answered: (value: never) => void) => this.#ask(question, hold, answered),
-      settle: <T>(value: MaybePromise<T>, then: (value: T) => void) => this.#settle(value, then),
+    this.#questions = new Questions((event) => this.#emit(event));
+    const context: Context = {
+      send: (payload) => this.#send(payload),
+      emit: (event) => this.#emit(event),
+      ask: (question, hold, answered) => this.#questions.ask(question, hold, answered),
+      settle: (value, then) => this.#questions.settle(value, then),
     };
     const { auth, ...side } = sideOf(config, context);
     this.#auth = auth;
-    this.#mux = new Mux(config, context);
+    this.#mux = new Mux(config, { ...context, roundTrip: this.#roundTrip, measure: () => this.#askForLife() });
     this.#keepalive = new Keepalive(config.keepalive);
     this.#transport = new Transport(
       { ...config, ...side },
@@ -82,9 +60,10 @@ export class Connection {
         payload: (payload) => this.#payload(payload),
         extInfo: (extensions) => auth.extInfo(extensions, this.quirks),
         ready: () => auth.start(this.#transport.kex.sessionId as Uint8Array),
+        left: (payload) => this.#roundTrip.left(payload),
         unimplemented: (number) => {
           auth.unimplemented(number);
-          this.#mux.unimplemented(number);
+          this.#mux.globals.unimplemented(number);
         },
         bulk: () => this.#mux.bulk(),
         disconnected: (error) => this.#terminate(error),
@@ -130,7 +109,16 @@ export class Connection {
 
   /** Whether input is only kept, not processed: a question is open, or the peer does not read our answers. */
   get holdsInput(): boolean {
-    return this.#holding > 0 || this.#congested;
+    return this.#questions.holding || this.#congested;
+  }
+
+  get stats(): ConnectionStats {
+    return { ...this.#roundTrip.stats, ...this.#transport.stats, channels: this.#mux.channels };
+  }
+
+  /** A channel as far as others may see it. */
+  channel(channel: number): ChannelView | undefined {
+    return this.#mux.channel(channel);
   }
 
   // Input
@@ -140,12 +128,24 @@ export class Connection {
     this.#guard(() => this.#transport.start());
   }
 
-  /** Takes received bytes, which must not be touched again, and processes what it can. */
-  receive(bytes: Uint8Array): void {
+  /**
+   * Takes received bytes, which must not be touched again, and processes what it can. `now` in milliseconds: without it, here
+   * and for `takeOutput`, round trips are not measured and windows do not grow.
+   */
+  receive(bytes: Uint8Array, now?: number): void {
     if (this.closed) return;
+    this.#roundTrip.now = now;
     this.#keepalive.heard();
     this.#transport.push(bytes);
     this.#process();
+  }
+
+  /**
+   * How many of the bytes last received are still in use; memory of all before them may be used again, once the events are
+   * drained. `undefined`: nobody can tell, and what was received until now must be left alone for good.
+   */
+  takeKept(): number | undefined {
+    return this.#transport.takeKept();
   }
 
   /** The byte stream ended, or failed with `cause`. */
@@ -175,30 +175,25 @@ export class Connection {
   /** Acts on timers; `now` in milliseconds on the clock of `nextTimeout`. */
   tick(now: number): void {
     this.#guard(() => {
-      this.#transport.tick(now, this.#holding > 0);
+      this.#transport.tick(now, this.#questions.holding);
       this.#auth.tick(now);
       this.#mux.tick(now);
-      if (this.#auth.phase === 'open' && this.#keepalive.due(now)) {
-        this.#keepalive.sent(this.#mux.requestGlobal('keepalive@openssh.com', new Uint8Array(0), true));
-      }
+      if (this.#auth.phase === 'open' && this.#keepalive.due(now)) this.#askForLife();
     });
     this.#process();
   }
 
   /** Answers question `id`; what the value must be stands beside each question. */
   answer(id: number, value: unknown): void {
-    const question = this.#questions.get(id);
-    if (question === undefined) return;
-    this.#questions.delete(id);
-    if (question.hold) this.#holding--;
-    this.#guard(() => question.answered(value as never));
+    const answered = this.#questions.take(id);
+    if (answered === undefined) return;
+    this.#guard(() => answered(value as never));
     this.#process();
   }
 
   /** Refuses question `id`: the connection ends with `error`. */
   refuse(id: number, error: SshError): void {
-    if (!this.#questions.delete(id)) return;
-    this.#terminate(error);
+    if (this.#questions.take(id) !== undefined) this.#terminate(error);
   }
 
   // Output
@@ -215,7 +210,8 @@ export class Connection {
   }
 
   /** Bytes to send, sealed now, about `budget` of them; call it only when the pipe has room. May cause events. */
-  takeOutput(budget: number): Uint8Array[] {
+  takeOutput(budget: number, now?: number): Uint8Array[] {
+    this.#roundTrip.now = now;
     let output: Uint8Array[] = [];
     try {
       output = this.#transport.takeOutput(budget);
@@ -230,7 +226,7 @@ export class Connection {
   nextTimeout(now: number): number | undefined {
     if (this.closed) return undefined;
     const due = Math.min(
-      this.#transport.dueAt(now, this.#holding > 0),
+      this.#transport.dueAt(now, this.#questions.holding),
       this.#auth.dueAt(now),
       this.#mux.dueAt(now),
       this.#auth.phase === 'open' ? this.#keepalive.dueAt(now) : Number.POSITIVE_INFINITY,
@@ -295,11 +291,11 @@ export class Connection {
 
   /** Returns the id of the `global-reply`. */
   requestGlobal(request: string, body: Uint8Array, wantReply: boolean): number {
-    return this.#command(() => this.#mux.requestGlobal(request, body, wantReply), -1);
+    return this.#command(() => this.#mux.globals.request(request, body, wantReply), -1);
   }
 
   replyGlobalRequest(ok: boolean, body: Uint8Array = new Uint8Array(0)): void {
-    this.#command(() => this.#mux.replyGlobal(ok, body), undefined);
+    this.#command(() => this.#mux.globals.reply(ok, body), undefined);
   }
 
   /** Starts a key exchange, unless one is under way or nobody is logged in yet. */
@@ -322,21 +318,22 @@ export class Connection {
       this.#events.push(event);
   }
 
-  #ask(question: Question, hold: boolean, answered: (value: never) => void): void {
-    const id = this.#nextQuestion++;
-    this.#questions.set(id, { hold, answered });
-    if (hold) this.#holding++;
-    this.#emit({ type: 'question', id, question });
+  #send(payload: Uint8Array): void {
+    if (payload[0] === transport.serviceRequest.number) this.#service = this.#roundTrip.watch(payload);
+    this.#transport.send(payload);
   }
 
-  #settle<T>(value: MaybePromise<T>, then: (value: T) => void): void {
-    if (value instanceof Promise) this.#ask({ kind: 'work', promise: value }, true, then as (value: never) => void);
-    else then(value);
+  /** A request that any peer answers, if only by refusing it; it shows that the peer lives, and the round trip. */
+  #askForLife(): void {
+    this.#keepalive.sent(this.#mux.globals.request('keepalive@openssh.com', new Uint8Array(0), true));
   }
 
   #payload(payload: Uint8Array): void {
+    if (payload[0] === transport.serviceAccept.number && this.#service !== undefined) {
+      this.#roundTrip.replied(this.#service);
+    }
     if ((payload[0] as number) < connection.globalRequest.number) this.#auth.receive(payload);
-    else this.#mux.receive(payload);
+    else this.#mux.receive(payload, this.#transport.exclusive);
   }
 
   get #congested(): boolean {
@@ -388,7 +385,7 @@ export class Connection {
     this.#emit({ type: 'closed', cause });
     this.#state = 'closed';
     this.#questions.clear();
-    this.#holding = 0;
+    this.#roundTrip.end();
   }
 }
 

@@ -3,38 +3,57 @@
  * event of the other. Decides nothing about what a request means.
  */
 
-import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { connection, decodeChannelData } from '../wire/connection.ts';
 import { decode, encode } from '../wire/message.ts';
 import { OpenFailureReason } from '../wire/numbers.ts';
-import { Channel, type ChannelState } from './channel.ts';
+import { Channel, type ChannelState, type ChannelView } from './channel.ts';
 import type { Context } from './events.ts';
+import { GlobalRequests } from './global_requests.ts';
 import type { Limits } from './limits.ts';
+import { openFailure } from './open_failure.ts';
+import type { RoundTrip } from './round_trip.ts';
+import { type WindowConfig, WindowGrowth } from './window_growth.ts';
 
-export interface MuxConfig {
-  /** Receive window of every channel, in bytes. */
-  readonly window: number;
+export interface MuxConfig extends WindowConfig {
   /** The most data bytes in one packet to us. */
   readonly maxPacket: number;
   readonly limits: Limits;
 }
 
+export interface MuxContext extends Pick<Context, 'send' | 'emit'> {
+  readonly roundTrip: RoundTrip;
+  /** Sends a request that measures the round trip. */
+  measure(): void;
+}
+
 type OpenState = Extract<ChannelState, { at: 'open' }>;
 
 export class Mux {
+  readonly globals: GlobalRequests;
   readonly #config: MuxConfig;
-  readonly #context: Pick<Context, 'send' | 'emit'>;
+  readonly #context: MuxContext;
+  readonly #growth: WindowGrowth;
   readonly #channels = new Map<number, Channel>();
   /** Channels that have data and window, in the order in which they are served. */
   readonly #ready = new Set<Channel>();
   readonly #closing = new Set<Channel>();
-  readonly #globalReplies: number[] = [];
   #nextRequest = 1;
 
-  constructor(config: MuxConfig, context: Pick<Context, 'send' | 'emit'>) {
+  constructor(config: MuxConfig, context: MuxContext) {
     this.#config = config;
     this.#context = context;
+    this.globals = new GlobalRequests(context, context.roundTrip);
+    this.#growth = new WindowGrowth(config, context.roundTrip, () => context.measure());
+  }
+
+  /** How many channels there are, in whatever state. */
+  get channels(): number {
+    return this.#channels.size;
+  }
+
+  channel(id: number): ChannelView | undefined {
+    return this.#channels.get(id);
   }
 
   // Commands
@@ -43,7 +62,9 @@ export class Mux {
   open(kind: string, body: Uint8Array): number {
     const channel = this.#create({ at: 'opening' });
     const { window, maxPacket } = this.#config;
-    this.#context.send(encode(connection.channelOpen, { kind, sender: channel.id, window, maxPacket, body }));
+    const payload = encode(connection.channelOpen, { kind, sender: channel.id, window, maxPacket, body });
+    channel.state = { at: 'opening', probe: this.#context.roundTrip.watch(payload) };
+    this.#context.send(payload);
     return channel.id;
   }
 
@@ -62,7 +83,7 @@ export class Mux {
   refuse(id: number, reason: number, description: string): void {
     const channel = this.#channels.get(id);
     if (channel?.state.at !== 'requested') return;
-    this.#channels.delete(id);
+    this.#delete(channel);
     this.#sendOpenFailure(channel.state.remote, reason, description);
   }
 
@@ -123,9 +144,9 @@ export class Mux {
     const channel = this.#channels.get(id);
     if (channel?.state.at !== 'open') return;
     const { state } = channel;
-    const bytes = channel.receiveWindow.consumed(count);
-    if (bytes === 0 || state.receiving !== 'open' || state.sending === 'closed') return;
-    this.#context.send(encode(connection.channelWindowAdjust, { recipient: state.remote, bytes }));
+    if (state.receiving !== 'open' || state.sending === 'closed') return;
+    const bytes = this.#growth.consumed(channel.receiveWindow, count);
+    if (bytes > 0) this.#context.send(encode(connection.channelWindowAdjust, { recipient: state.remote, bytes }));
   }
 
   /** Sends a request on a channel; returns the id of the reply. */
@@ -133,10 +154,9 @@ export class Mux {
     const number = this.#nextRequest++;
     const channel = this.#channels.get(id);
     if (channel?.state.at !== 'open' || channel.state.sending === 'closed') return number;
-    if (wantReply) channel.replies.push(number);
-    this.#context.send(
-      encode(connection.channelRequest, { recipient: channel.state.remote, request, wantReply, body }),
-    );
+    const payload = encode(connection.channelRequest, { recipient: channel.state.remote, request, wantReply, body });
+    if (wantReply) channel.replies.push({ id: number, probe: this.#context.roundTrip.watch(payload) });
+    this.#context.send(payload);
     return number;
   }
 
@@ -146,19 +166,6 @@ export class Mux {
     if (channel?.state.at !== 'open' || channel.state.sending === 'closed') return;
     const row = ok ? connection.channelSuccess : connection.channelFailure;
     this.#context.send(encode(row, { recipient: channel.state.remote }));
-  }
-
-  /** Sends a global request; returns the id of the reply. */
-  requestGlobal(request: string, body: Uint8Array, wantReply: boolean): number {
-    const number = this.#nextRequest++;
-    if (wantReply) this.#globalReplies.push(number);
-    this.#context.send(encode(connection.globalRequest, { request, wantReply, body }));
-    return number;
-  }
-
-  /** Answers the peer's oldest global request that wanted a reply. */
-  replyGlobal(ok: boolean, body: Uint8Array): void {
-    this.#context.send(ok ? encode(connection.requestSuccess, { body }) : encode(connection.requestFailure, {}));
   }
 
   // Output
@@ -201,38 +208,23 @@ export class Mux {
 
   // Input
 
-  /** A message that the phase table let through: 80–100. */
-  receive(payload: Uint8Array): void {
+  /** A message that the phase table let through: 80–100. `exclusive`: nothing else is in its memory. */
+  receive(payload: Uint8Array, exclusive = false): void {
     const number = payload[0] as number;
     switch (number) {
       case connection.channelData.number:
       case connection.channelExtendedData.number:
-        this.#data(payload);
+        this.#data(payload, exclusive);
         return;
       case connection.channelWindowAdjust.number:
         this.#adjusted(payload);
-        return;
-      case connection.globalRequest.number:
-        this.#context.emit({ type: 'global-request', ...decode(connection.globalRequest, payload) });
-        return;
-      case connection.requestSuccess.number:
-        this.#globalReply(true, decode(connection.requestSuccess, payload).body);
-        return;
-      case connection.requestFailure.number:
-        decode(connection.requestFailure, payload);
-        this.#globalReply(false, new Uint8Array(0));
         return;
       case connection.channelOpen.number:
         this.#openRequested(payload);
         return;
       default:
-        this.#channelMessage(number, payload);
+        if (!this.globals.receive(number, payload)) this.#channelMessage(number, payload);
     }
-  }
-
-  /** The peer does not know GLOBAL_REQUEST: the oldest that waits has failed. */
-  unimplemented(number: number): void {
-    if (number === connection.globalRequest.number) this.#globalReply(false, new Uint8Array(0));
   }
 
   #channelMessage(number: number, payload: Uint8Array): void {
@@ -260,10 +252,11 @@ export class Mux {
         const ok = number === connection.channelSuccess.number;
         const { recipient } = decode(ok ? connection.channelSuccess : connection.channelFailure, payload);
         const { channel } = this.#opened(recipient, ok ? 'CHANNEL_SUCCESS' : 'CHANNEL_FAILURE');
-        const id = channel.replies.shift();
+        const pending = channel.replies.shift();
         // some servers answer requests that wanted no reply
-        if (id === undefined || channel.released) return;
-        this.#context.emit({ type: 'channel-reply', channel: channel.id, id, ok });
+        if (pending === undefined || channel.released) return;
+        this.#context.roundTrip.replied(pending.probe);
+        this.#context.emit({ type: 'channel-reply', channel: channel.id, id: pending.id, ok });
       }
     }
   }
@@ -276,14 +269,14 @@ export class Mux {
     return { channel, state: channel.state };
   }
 
-  #data(payload: Uint8Array): void {
+  #data(payload: Uint8Array, exclusive: boolean): void {
     const { recipient, kind, data } = decodeChannelData(payload);
     const { channel, state } = this.#opened(recipient, 'Data');
     if (state.receiving === 'eof') throw protocolError(`Data for channel ${recipient} after its EOF`);
     channel.receiveWindow.received(data.length);
     // once CLOSE is out nobody reads any more, and no credit can be given
     if (state.sending === 'closed' || data.length === 0) return;
-    this.#context.emit({ type: 'channel-data', channel: recipient, kind, data });
+    this.#context.emit({ type: 'channel-data', channel: recipient, kind, data, exclusive });
   }
 
   #adjusted(payload: Uint8Array): void {
@@ -302,21 +295,14 @@ export class Mux {
 
   #refused(payload: Uint8Array): void {
     const { recipient, reason, description } = decode(connection.channelOpenFailure, payload);
-    this.#awaited(recipient, 'CHANNEL_OPEN_FAILURE');
-    this.#channels.delete(recipient);
-    const name = Object.entries(OpenFailureReason).find(([, value]) => value === reason)?.[0] ?? 'unknown reason';
-    const error = new SshError(
-      'channel-open-failed',
-      `The peer refused the channel (${reason}, ${name}): ${printable(description)}; ` +
-        'a server that limits sessions (MaxSessions) refuses one channel too many',
-      { fault: 'peer' },
-    );
-    this.#context.emit({ type: 'channel-refused', channel: recipient, error });
+    this.#delete(this.#awaited(recipient, 'CHANNEL_OPEN_FAILURE'));
+    this.#context.emit({ type: 'channel-refused', channel: recipient, error: openFailure(reason, description) });
   }
 
   #awaited(id: number, what: string): Channel {
     const channel = this.#channels.get(id);
     if (channel?.state.at !== 'opening') throw protocolError(`${what} for channel ${id}, which is not being opened`);
+    if (channel.state.probe !== undefined) this.#context.roundTrip.replied(channel.state.probe);
     return channel;
   }
 
@@ -340,14 +326,8 @@ export class Mux {
   #closed(id: number): void {
     const { channel, state } = this.#opened(id, 'CHANNEL_CLOSE');
     if (state.sending !== 'closed') this.#sendClose(channel, state);
-    this.#channels.delete(id);
+    this.#delete(channel);
     this.#release(channel);
-  }
-
-  #globalReply(ok: boolean, body: Uint8Array): void {
-    const id = this.#globalReplies.shift();
-    // some servers answer requests that wanted no reply
-    if (id !== undefined) this.#context.emit({ type: 'global-reply', id, ok, body });
   }
 
   #create(state: ChannelState): Channel {
@@ -360,6 +340,12 @@ export class Mux {
     const channel = new Channel(id, state, window, limits.channelCloseTime);
     this.#channels.set(id, channel);
     return channel;
+  }
+
+  /** Frees its number, and what its window has grown by. */
+  #delete(channel: Channel): void {
+    this.#channels.delete(channel.id);
+    this.#growth.ended(channel.receiveWindow);
   }
 
   #sendOpenFailure(recipient: number, reason: number, description: string): void {

@@ -6,22 +6,22 @@
 
 import { concat, plain } from '../bytes/bytes.ts';
 import { ChunkQueue } from '../bytes/chunks.ts';
-import { Reader } from '../bytes/reader.ts';
-import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { decode, encode } from '../wire/message.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
 import { messageName } from '../wire/table.ts';
 import { transport } from '../wire/transport.ts';
-import type { Context, Event } from './events.ts';
+import type { Context } from './events.ts';
 import { buildExtInfo, readExtInfo } from './ext_info.ts';
 import { formatIdentification, IdentificationReader, type PeerIdentification } from './ident.ts';
 import { type KexConfig, KeyExchange } from './kex.ts';
+import { debugEvent, disconnectError } from './notices.ts';
 import { PacketReader, PacketWriter } from './packet.ts';
 import { type Phase, verdictOn } from './phase.ts';
 import type { Open, Seal } from './protection/types.ts';
 import { isWornOut, type RekeyLimits } from './rekey.ts';
 import { SendQueue } from './send_queue.ts';
+import type { TransportStats } from './stats.ts';
 import { Timer } from './timer.ts';
 
 export interface TransportConfig extends KexConfig {
@@ -42,6 +42,8 @@ export interface TransportHost extends Omit<Context, 'send'> {
   extInfo(extensions: Map<string, Uint8Array>): void;
   /** The first keys are in use. */
   ready(): void;
+  /** A payload that is no bulk data leaves. */
+  left(payload: Uint8Array): void;
   /** The peer does not know the message that we sent with this number. */
   unimplemented(number: number): void;
   /** The next bulk payload, as parts, if one may be sent. */
@@ -74,6 +76,13 @@ export class Transport {
   /** KEXINITs of the peer before the login. */
   #early = 0;
   #ended = false;
+  #bytesIn = 0;
+  #bytesOut = 0;
+  #packetsIn = 0;
+  #packetsOut = 0;
+  #keyExchanges = 0;
+  /** Whether views of the input itself went up since `takeKept`. */
+  #shared = false;
 
   constructor(config: TransportConfig, host: TransportHost) {
     this.#config = config;
@@ -102,6 +111,7 @@ export class Transport {
   /** Queues our identification and KEXINIT, which leave together. */
   start(): void {
     this.#sealed.push(concat(this.#identification, new Uint8Array([0x0d, 0x0a])));
+    this.#bytesOut += this.#identification.length + 2;
     this.#identificationTimer.start();
     this.#kex.begin();
   }
@@ -138,13 +148,40 @@ export class Transport {
     return this.#queue.bytes;
   }
 
+  /** What has passed since the start, the identification with it. */
+  get stats(): TransportStats {
+    return {
+      bytesIn: this.#bytesIn,
+      bytesOut: this.#bytesOut,
+      packetsIn: this.#packetsIn,
+      packetsOut: this.#packetsOut,
+      keyExchanges: this.#keyExchanges,
+    };
+  }
+
   /** Whether bulk data may leave now. */
   get gateOpen(): boolean {
     return this.#queue.gateOpen;
   }
 
+  /** Whether nothing but its packet is in the memory of the payload that is being processed. */
+  get exclusive(): boolean {
+    return this.#reader.exclusive;
+  }
+
+  /**
+   * How many of the bytes last pushed are still in use, all before them being free; `undefined` where views of them went up
+   * since the last call, which nobody follows.
+   */
+  takeKept(): number | undefined {
+    const shared = this.#shared;
+    this.#shared = false;
+    return shared ? undefined : this.#input.length;
+  }
+
   /** Takes bytes; they are processed by `step`. */
   push(bytes: Uint8Array): void {
+    this.#bytesIn += bytes.length;
     this.#input.push(plain(bytes));
   }
 
@@ -154,6 +191,8 @@ export class Transport {
     const sequence = this.#reader.sequence;
     const payload = this.#reader.next();
     if (payload === undefined) return false;
+    this.#packetsIn++;
+    if (!this.#reader.exclusive) this.#shared = true;
     this.#dispatch(payload, sequence);
     if (isWornOut(this.#config.rekey, this.#reader.traffic)) this.#rekeyIfOpen();
     return true;
@@ -183,15 +222,18 @@ export class Transport {
     let size = 0;
     while (size < budget) {
       const payload = this.#queue.shift();
+      if (payload !== undefined) this.#host.left(payload);
       const parts = payload === undefined ? this.#bulk() : [payload];
       if (parts === undefined) break;
       const number = parts[0]?.[0] as number;
       this.#sent[this.#writer.sequence % REMEMBERED] = number;
       size += this.#writer.write(parts, out);
+      this.#packetsOut++;
       if (number === transport.newkeys.number) this.#writer.rekey(this.#pendingSeals.shift() as Seal, this.#kex.strict);
       else if (isWornOut(this.#config.rekey, this.#writer.traffic)) this.#rekeyIfOpen();
     }
     this.#sealed = [];
+    this.#bytesOut += size;
     return out;
   }
 
@@ -264,6 +306,7 @@ export class Transport {
     const peer = this.#identificationReader.next();
     if (peer === undefined) return false;
     this.#peer = peer;
+    this.#shared = true;
     this.#identificationTimer.stop();
     this.#kex.identified(this.#identification, peer.bytes);
     this.#host.emit({ type: 'identified', identification: peer.text, greeting: peer.greeting });
@@ -341,6 +384,7 @@ export class Transport {
   #newkeys(): void {
     const negotiated = this.#kex.onNewkeys();
     const first = !this.#keyed;
+    this.#keyExchanges++;
     this.#keyed = true;
     this.#host.emit({ type: 'keys', first, negotiated });
     if (first) this.#host.ready();
@@ -349,21 +393,4 @@ export class Transport {
 
 function timeout(message: string, phase: string): SshError {
   return new SshError('timeout', message, { fault: 'network', phase, disconnect: DisconnectReason.byApplication });
-}
-
-function disconnectError(payload: Uint8Array, phase: string): SshError {
-  // some devices leave out the language tag, or the text too: the reason must not be lost for that
-  const reader = new Reader(payload, 1);
-  const reason = reader.u32();
-  const description = reader.remaining > 0 ? reader.string() : '';
-  const name = Object.entries(DisconnectReason).find(([, value]) => value === reason)?.[0] ?? 'unknown reason';
-  return new SshError('disconnected', `The peer disconnected (${reason}, ${name}): ${printable(description)}`, {
-    fault: 'peer',
-    phase,
-  });
-}
-
-function debugEvent(payload: Uint8Array): Event {
-  const { alwaysDisplay, message } = decode(transport.debug, payload);
-  return { type: 'debug', text: printable(message, 1000), alwaysDisplay };
 }

@@ -2,6 +2,10 @@
  * The receive window of one channel: RFC 4254 §5.2. Credit goes back as bytes are consumed, not as they arrive, in steps that
  * are never under 1024 bytes (nor under a smaller window) and small against the window, so that a sender far away never runs
  * dry while we keep up.
+ *
+ * The window grows where it holds the sender back: once a round, which is a round trip or longer, it is set against what was
+ * consumed in one round trip. A sender that the window limits fills it every round trip, so a window that is less than twice
+ * that may be the limit. It is not when the consumer is: then bytes pile up here. It never shrinks.
  */
 
 import { protocolError } from '../errors.ts';
@@ -15,15 +19,51 @@ const STEP = 16;
 /** RFC 4254 §5.2: the window is a uint32. */
 export const MAX_WINDOW = 0xffffffff;
 
+/** The window is to hold what comes in so many round trips, and grows at most so many times a round. */
+const HEADROOM = 2;
+
+/** Milliseconds of a round at least: in less, what is consumed at one stroke, such as a write to a disk, looks like a rate. */
+const MIN_ROUND = 10;
+
+/** The consumer keeps up when, at some time in a round, no more than this share of the window waited for it. */
+const KEPT_UP = 1 / 4;
+
 export class ReceiveWindow {
-  readonly size: number;
+  #size: number;
   #granted: number;
   #owed = 0;
+  #held = 0;
+  #received = 0;
+  #adjustments = 0;
+  #roundFrom: number | undefined;
+  #roundBytes = 0;
+  /** The least that was held at any time of the round. */
+  #leastHeld = 0;
 
-  /** `size`: bytes that the peer may have on the way to us and that wait to be consumed, together. */
+  /** `size`: bytes that the peer may have on the way to us and that wait to be consumed, together, at first. */
   constructor(size: number) {
-    this.size = size;
+    this.#size = size;
     this.#granted = size;
+  }
+
+  /** Bytes that the peer may have on the way to us and that wait to be consumed, together. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** What the peer may still send. */
+  get granted(): number {
+    return this.#granted;
+  }
+
+  /** Bytes received. */
+  get total(): number {
+    return this.#received;
+  }
+
+  /** WINDOW_ADJUSTs that `consumed` asked for. */
+  get adjustments(): number {
+    return this.#adjustments;
   }
 
   /** Counts received bytes; throws `protocol` when they are more than the peer was granted. */
@@ -32,16 +72,49 @@ export class ReceiveWindow {
       throw protocolError(`The peer sent ${count} bytes into a channel window of ${this.#granted}`);
     }
     this.#granted -= count;
+    this.#held += count;
+    this.#received += count;
   }
 
-  /** Counts consumed bytes; returns the WINDOW_ADJUST to send now, or 0. */
-  consumed(count: number): number {
+  /**
+   * Counts consumed bytes; returns the WINDOW_ADJUST to send now, or 0. The window grows by up to `room` bytes; without times
+   * (`now` and `roundTrip` in milliseconds) it does not.
+   */
+  consumed(count: number, now?: number, roundTrip?: number, room = 0): number {
     this.#owed += count;
-    const step = Math.min(this.size, Math.max(MIN_ADJUST, Math.floor(this.size / STEP)));
-    if (this.#owed < step) return 0;
-    const adjust = this.#owed;
+    this.#held -= count;
+    const growth = now === undefined || roundTrip === undefined ? 0 : this.#growth(count, now, roundTrip, room);
+    this.#size += growth;
+    const step = Math.min(this.#size, Math.max(MIN_ADJUST, Math.floor(this.#size / STEP)));
+    if (growth === 0 && this.#owed < step) return 0;
+    const adjust = this.#owed + growth;
     this.#owed = 0;
     this.#granted += adjust;
+    this.#adjustments++;
     return adjust;
+  }
+
+  /** By how much to grow now: nothing, or enough for an adjustment of its own. */
+  #growth(count: number, now: number, roundTrip: number, room: number): number {
+    this.#roundBytes += count;
+    this.#leastHeld = Math.min(this.#leastHeld, this.#held);
+    if (this.#roundFrom === undefined) {
+      this.#nextRound(now);
+      return 0;
+    }
+    const time = now - this.#roundFrom;
+    if (time < Math.max(roundTrip, MIN_ROUND)) return 0;
+    const wanted = (HEADROOM * this.#roundBytes * roundTrip) / time;
+    const keptUp = this.#leastHeld <= this.#size * KEPT_UP;
+    this.#nextRound(now);
+    const target = Math.floor(Math.min(wanted, HEADROOM * this.#size, MAX_WINDOW));
+    const growth = Math.min(target - this.#size, room);
+    return keptUp && growth >= MIN_ADJUST ? growth : 0;
+  }
+
+  #nextRound(now: number): void {
+    this.#roundFrom = now;
+    this.#roundBytes = 0;
+    this.#leastHeld = this.#held;
   }
 }

@@ -5,11 +5,13 @@
 
 import { ChunkQueue } from '../bytes/chunks.ts';
 import { DecodeError } from '../bytes/reader.ts';
+import { releaseWhole } from '../bytes/release.ts';
 import { printable } from '../bytes/text.ts';
+import type { ChannelStats, ChannelView } from '../core/channel.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { abortedBy, onAbort } from './abort.ts';
 import type { ChannelEvent, ChannelOwner, Driver } from './driver.ts';
-import type { BytePipe, PipeSink } from './pipe.ts';
+import type { BytePipe, PipeSink, PipeStats } from './pipe.ts';
 
 /** What beside the bytes of the pipe comes over a channel. */
 export interface ChannelExtras {
@@ -25,8 +27,6 @@ export interface ChannelExtras {
 export interface ChannelOptions {
   /** What follows the fixed fields of CHANNEL_OPEN for this kind of channel. Default: nothing. */
   readonly body?: Uint8Array;
-  /** The window that the connection gives every channel, in bytes. */
-  readonly receiveWindow: number;
   readonly extras?: ChannelExtras;
   /**
    * Whether CLOSE follows by itself once both sides have sent EOF, as it should for a forwarded connection: OpenSSH's `ssh -W`
@@ -37,12 +37,24 @@ export interface ChannelOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-type AcceptOptions = Pick<ChannelOptions, 'receiveWindow' | 'extras' | 'closesItself'>;
+type AcceptOptions = Pick<ChannelOptions, 'extras' | 'closesItself'>;
 
 type ChannelRequest = Extract<ChannelEvent, { type: 'channel-request' }>;
 
 /** Requests of the peer that may wait for the answer to an earlier one; no client has as many in flight. */
 const WAITING_REQUESTS = 64;
+
+/** Of a channel on a connection that has ended before. */
+const NOTHING_MOVED: ChannelStats = {
+  window: 0,
+  granted: 0,
+  adjustments: 0,
+  received: 0,
+  sent: 0,
+  peerWindow: 0,
+  windowLimited: false,
+  windowWaits: 0,
+};
 
 interface Waiting<T> {
   readonly resolve: (value: T) => void;
@@ -50,8 +62,6 @@ interface Waiting<T> {
 }
 
 export class ChannelPipe implements BytePipe {
-  /** Bytes that the peer may have on the way to us. */
-  readonly receiveWindow: number;
   /** Resolves when `closed` has been or would be told. Never rejects. */
   readonly freed: Promise<void>;
   readonly #driver: Driver;
@@ -59,6 +69,8 @@ export class ChannelPipe implements BytePipe {
   readonly #closesItself: boolean;
   readonly #replies = new Map<number, Waiting<boolean>>();
   #id = -1;
+  /** The channel itself: what it has moved can be asked when it has ended. */
+  #view: ChannelView | undefined;
   #resolveFreed: () => void = () => {};
   #opening: Waiting<ChannelPipe> | undefined;
   #sink: PipeSink | undefined;
@@ -68,6 +80,8 @@ export class ChannelPipe implements BytePipe {
   /** What came before there was a sink: data, packed, because a peer may send byte by byte, and what came behind it. */
   readonly #earlyData = new ChunkQueue();
   readonly #early: ((sink: PipeSink) => void)[] = [];
+  /** What the sink is being given, where nothing else is in its memory. */
+  #delivering: Uint8Array | undefined;
   #closeCause: SshError | undefined;
   #ended = false;
   #inputEnded = false;
@@ -75,9 +89,8 @@ export class ChannelPipe implements BytePipe {
   #state: 'opening' | 'open' | 'closing' | 'closed' = 'opening';
 
   private constructor(driver: Driver, options: AcceptOptions) {
-    const { receiveWindow, extras = {}, closesItself = false } = options;
+    const { extras = {}, closesItself = false } = options;
     this.#driver = driver;
-    this.receiveWindow = receiveWindow;
     this.#extras = extras;
     this.#closesItself = closesItself;
     this.freed = new Promise((resolve) => {
@@ -96,6 +109,7 @@ export class ChannelPipe implements BytePipe {
     const opened = new Promise<ChannelPipe>((resolve, reject) => {
       channel.#opening = { resolve, reject };
       channel.#id = driver.openChannel(kind, options.body ?? new Uint8Array(0), channel.#owner());
+      channel.#view = driver.connection.channel(channel.#id);
     });
     if (signal === undefined) return opened;
     const off = onAbort(signal, (error) => channel.close(error));
@@ -106,6 +120,7 @@ export class ChannelPipe implements BytePipe {
   static accept(driver: Driver, id: number, options: AcceptOptions): ChannelPipe {
     const channel = new ChannelPipe(driver, options);
     channel.#id = id;
+    channel.#view = driver.connection.channel(id);
     channel.#state = 'open';
     driver.attach(id, channel.#owner());
     driver.connection.acceptChannel(id);
@@ -137,6 +152,16 @@ export class ChannelPipe implements BytePipe {
     return room;
   }
 
+  /** Bytes that the peer may have on the way to us; it grows up to `maxWindow`. */
+  get receiveWindow(): number {
+    return this.#view?.window ?? 0;
+  }
+
+  get stats(): PipeStats {
+    const { roundTrip } = this.#driver.connection.stats;
+    return { ...(roundTrip === undefined ? {} : { roundTrip }), ...(this.#view?.stats ?? NOTHING_MOVED) };
+  }
+
   get unsent(): number {
     return this.#state === 'closed' ? 0 : this.#driver.connection.queued(this.#id);
   }
@@ -162,6 +187,10 @@ export class ChannelPipe implements BytePipe {
     if (this.#state !== 'open') return;
     this.#driver.connection.consumed(this.#id, count);
     this.#driver.wake();
+  }
+
+  spent(kept: number): void {
+    if (kept === 0 && this.#delivering !== undefined) releaseWhole(this.#delivering);
   }
 
   /**
@@ -218,7 +247,7 @@ export class ChannelPipe implements BytePipe {
         this.#finish(event.error);
         return;
       case 'channel-data':
-        this.#data(event.kind, event.data);
+        this.#data(event);
         return;
       case 'channel-drain':
         if (this.#state === 'open') this.#tell((sink) => sink.drain());
@@ -293,7 +322,7 @@ export class ChannelPipe implements BytePipe {
     this.#opening = undefined;
   }
 
-  #data(kind: number, data: Uint8Array): void {
+  #data({ kind, data, exclusive }: Extract<ChannelEvent, { type: 'channel-data' }>): void {
     if (this.#state !== 'open') return;
     if (kind !== 0) {
       if (this.#extras.extended === undefined) this.consumed(data.length);
@@ -301,7 +330,9 @@ export class ChannelPipe implements BytePipe {
     } else if (this.#sink === undefined) {
       this.#earlyData.push(data);
     } else {
+      this.#delivering = exclusive === true ? data : undefined;
       this.#sink.data(data);
+      this.#delivering = undefined;
     }
   }
 

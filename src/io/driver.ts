@@ -120,8 +120,10 @@ export class Driver {
     return {
       data: (bytes) => {
         this.#owed += bytes.length;
-        if (this.#end === undefined) this.connection.receive(bytes);
+        if (this.#end === undefined) this.connection.receive(bytes, this.#clock.now());
         this.#pump();
+        const kept = this.connection.takeKept();
+        if (kept !== undefined) this.#pipe.spent?.(kept);
       },
       end: () => {
         if (this.#end === undefined) this.connection.endOfInput();
@@ -215,7 +217,7 @@ export class Driver {
   /** False: nothing can leave now. */
   #write(): boolean {
     if (!this.#room || this.#end !== undefined) return false;
-    const pieces = this.connection.takeOutput(BATCH);
+    const pieces = this.connection.takeOutput(BATCH, this.#clock.now());
     if (pieces.length === 0) return false;
     this.#room = this.#pipe.write(pieces);
     return true;

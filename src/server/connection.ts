@@ -7,6 +7,7 @@ import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { Connection } from '../core/connection.ts';
 import type { Negotiated } from '../core/events.ts';
 import type { SideSettings } from '../core/options.ts';
+import type { ConnectionStats } from '../core/stats.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
@@ -116,6 +117,11 @@ export class ServerConnection {
     return this.#driver.connection.negotiated;
   }
 
+  /** What the connection has moved, as of now, and the round trip, which a server measures once data has come. */
+  get stats(): ConnectionStats {
+    return this.#driver.connection.stats;
+  }
+
   /** How many key exchanges have ended. */
   get keyExchanges(): number {
     return this.#keyExchanges;
@@ -173,7 +179,6 @@ export class ServerConnection {
       driver: this.#driver,
       handlers: settings.forward,
       login,
-      window: settings.window,
       failed: (error) => this.#failed(error),
     });
     loggedIn(login, this);
@@ -200,7 +205,6 @@ export class ServerConnection {
     ServerSession.accept(this.#driver, id, {
       login: this.#login as Login,
       handlers: settings.session,
-      window: settings.window,
       programs: this.#programs,
       failed: (error) => this.#failed(error),
       freed: () => void this.#sessions--,

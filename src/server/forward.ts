@@ -26,7 +26,6 @@ export interface ForwardingParts {
   readonly driver: Driver;
   readonly handlers: ForwardHandlers;
   readonly login: Login;
-  readonly window: number;
   readonly failed: (error: SshError) => void;
 }
 
@@ -52,7 +51,7 @@ export class Forwarding {
 
   /** Connects a channel of kind `direct-tcpip`, or refuses it. Never rejects. */
   async open(id: number, body: Uint8Array): Promise<void> {
-    const { driver, window } = this.#parts;
+    const { driver } = this.#parts;
     const refuse = (reason: number, why: string): void => {
       driver.connection.refuseChannel(id, reason, why);
       driver.wake();
@@ -80,7 +79,7 @@ export class Forwarding {
         discard(pipe);
         return;
       }
-      channel = ChannelPipe.accept(driver, id, { receiveWindow: window, closesItself: true });
+      channel = ChannelPipe.accept(driver, id, { closesItself: true });
       await splice(channel, pipe);
     } catch (error) {
       this.#failed(error);
@@ -152,7 +151,7 @@ export class Forwarding {
   }
 
   async #forward(host: string, port: number, { pipe, remote }: Accepted): Promise<void> {
-    const { driver, window } = this.#parts;
+    const { driver } = this.#parts;
     if (this.#abort.signal.aborted || this.#connections >= MAX_CONNECTIONS) {
       discard(pipe);
       return;
@@ -167,7 +166,7 @@ export class Forwarding {
         originPort: remote.port,
       });
       const { signal } = this.#abort;
-      const options = { body, receiveWindow: window, closesItself: true, signal };
+      const options = { body, closesItself: true, signal };
       channel = await ChannelPipe.connect(driver, 'forwarded-tcpip', options);
       await splice(channel, pipe);
     } catch (error) {

@@ -65,8 +65,6 @@ export interface Running {
 export interface SessionParts {
   readonly login: Login;
   readonly handlers: SessionHandlers;
-  /** Receive window of the channel, in bytes. */
-  readonly window: number;
   readonly programs: Running;
   /** What a program threw. */
   readonly failed: (error: SshError) => void;
@@ -106,7 +104,6 @@ export class ServerSession {
   static accept(driver: Driver, id: number, parts: SessionParts): void {
     const session = new ServerSession(parts);
     const channel = ChannelPipe.accept(driver, id, {
-      receiveWindow: parts.window,
       extras: { request: (name, body) => session.#request(name, body), freed: parts.freed },
     });
     session.#channel = channel;

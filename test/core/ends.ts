@@ -92,6 +92,7 @@ export class End {
       payload: (payload) => void this.payloads.push(hex(payload)),
       extInfo: (extensions) => void this.extensions.push(extensions),
       ready: () => void this.ready++,
+      left: () => {},
       unimplemented: (number) => void this.unknown.push(number),
       bulk: () => {
         const payload = this.bulk.shift();

@@ -152,8 +152,8 @@ describe('Mux, receiving data,', () => {
     side.receive('5f 00000000 00000001 00000002 0405');
     const events = side.takeEvents();
     assert.deepEqual(events, [
-      { type: 'channel-data', channel: 0, kind: 0, data: fromHex('010203') },
-      { type: 'channel-data', channel: 0, kind: 1, data: fromHex('0405') },
+      { type: 'channel-data', channel: 0, kind: 0, data: fromHex('010203'), exclusive: false },
+      { type: 'channel-data', channel: 0, kind: 1, data: fromHex('0405'), exclusive: false },
     ]);
     assert.ok(events[0]?.type === 'channel-data' && events[0].data.buffer === payload.buffer);
   });

@@ -52,9 +52,9 @@ describe('Mux, with channel requests,', () => {
 describe('Mux, with global requests,', () => {
   it('writes GLOBAL_REQUEST as RFC 4254 §4 has it, and gives replies in order', () => {
     const side = new Side();
-    const first = side.mux.requestGlobal('x@y', fromHex('01'), true);
-    side.mux.requestGlobal('x@y', none, false);
-    const second = side.mux.requestGlobal('z', none, true);
+    const first = side.mux.globals.request('x@y', fromHex('01'), true);
+    side.mux.globals.request('x@y', none, false);
+    const second = side.mux.globals.request('z', none, true);
     assert.deepEqual(side.takeSent(), ['500000000378407901' + '01', '500000000378407900', '50000000017a01']);
     side.receive('52');
     side.receive('51 0102');
@@ -71,18 +71,18 @@ describe('Mux, with global requests,', () => {
     assert.deepEqual(side.takeEvents(), [
       { type: 'global-request', request: 'x@y', wantReply: true, body: fromHex('ff') },
     ]);
-    side.mux.replyGlobal(true, fromHex('0001'));
-    side.mux.replyGlobal(false, fromHex('0001'));
+    side.mux.globals.reply(true, fromHex('0001'));
+    side.mux.globals.reply(false, fromHex('0001'));
     assert.deepEqual(side.takeSent(), ['510001', '52']);
   });
 
   it('takes UNIMPLEMENTED for the failure of the oldest', () => {
     const side = new Side();
-    const id = side.mux.requestGlobal('x', none, true);
-    side.mux.unimplemented(98);
+    const id = side.mux.globals.request('x', none, true);
+    side.mux.globals.unimplemented(98);
     assert.deepEqual(side.takeEvents(), []);
-    side.mux.unimplemented(80);
-    side.mux.unimplemented(80);
+    side.mux.globals.unimplemented(80);
+    side.mux.globals.unimplemented(80);
     assert.deepEqual(side.takeEvents(), [{ type: 'global-reply', id, ok: false, body: none }]);
   });
 });

@@ -5,6 +5,7 @@ import { fromHex, hex } from '../../src/bytes/text.ts';
 import type { Event } from '../../src/core/events.ts';
 import { defaultLimits, type Limits } from '../../src/core/limits.ts';
 import { Mux } from '../../src/core/mux.ts';
+import { RoundTrip } from '../../src/core/round_trip.ts';
 
 /** What a side grants the peer, if nothing else is said. */
 const WINDOW = 65536;
@@ -14,13 +15,21 @@ export const none: Uint8Array = new Uint8Array(0);
 /** A mux that keeps what it sends and its events. */
 export class Side {
   readonly mux: Mux;
+  readonly roundTrip: RoundTrip = new RoundTrip();
+  /** How often the mux asked for a measurement. */
+  measured = 0;
   sent: Uint8Array[] = [];
   events: Event[] = [];
 
-  constructor(limits: Partial<Limits> = {}, window: number = WINDOW) {
+  constructor(limits: Partial<Limits> = {}, window: number = WINDOW, maxWindow: number = window) {
     this.mux = new Mux(
-      { window, maxPacket: 32768, limits: { ...defaultLimits, ...limits } },
-      { send: (payload) => void this.sent.push(payload), emit: (event) => void this.events.push(event) },
+      { window, maxWindow, maxPacket: 32768, limits: { ...defaultLimits, ...limits } },
+      {
+        send: (payload) => void this.sent.push(payload),
+        emit: (event) => void this.events.push(event),
+        roundTrip: this.roundTrip,
+        measure: () => void this.measured++,
+      },
     );
   }
 

@@ -38,7 +38,7 @@ function setUp() {
     sink?.data(none);
   };
   const connect = (extras: ChannelExtras = {}, signal?: AbortSignal): Promise<ChannelPipe> =>
-    ChannelPipe.connect(driver, 'session', { body: bytes(1, 2), receiveWindow: 4096, extras, signal });
+    ChannelPipe.connect(driver, 'session', { body: bytes(1, 2), extras, signal });
   return { fake, driver, tell, connect };
 }
 

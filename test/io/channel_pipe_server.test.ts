@@ -34,7 +34,7 @@ function accepting(extras: ChannelExtras = {}, closesItself = false) {
     driver.wake();
     await settled();
   };
-  const channel = ChannelPipe.accept(driver, 7, { receiveWindow: 4096, extras, closesItself });
+  const channel = ChannelPipe.accept(driver, 7, { extras, closesItself });
   return { fake, driver, tell, channel, failures };
 }
 
@@ -85,7 +85,7 @@ describe('ChannelPipe.accept', () => {
     const cause = new SshError('connection-lost', 'reset');
     fake.close(cause);
     await tell();
-    const late = ChannelPipe.accept(driver, 8, { receiveWindow: 4096 });
+    const late = ChannelPipe.accept(driver, 8, {});
     const end = new PipeEnd(late);
     await settled();
     assert.equal(end.outcome?.cause, cause);

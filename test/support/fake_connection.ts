@@ -1,7 +1,9 @@
 /** A connection that does what a test says, for tests of what drives one. Only what a driver and a channel pipe use. */
 
+import type { ChannelView } from '../../src/core/channel.ts';
 import type { Connection } from '../../src/core/connection.ts';
 import type { Event } from '../../src/core/events.ts';
+import type { ConnectionStats } from '../../src/core/stats.ts';
 import type { SshError } from '../../src/errors.ts';
 
 export class FakeConnection {
@@ -20,6 +22,24 @@ export class FakeConnection {
   room = true;
   /** Runs at every `receive`. */
   onReceive: (bytes: Uint8Array) => void = () => {};
+  /** Of the connection. */
+  stats: Partial<ConnectionStats> = {};
+  /** Of every channel. */
+  readonly view = {
+    window: 4096,
+    stats: {
+      window: 4096,
+      granted: 4000,
+      adjustments: 2,
+      received: 96,
+      sent: 17,
+      peerWindow: 5000,
+      windowLimited: true,
+      windowWaits: 3,
+    },
+  };
+  /** What the driver said the time is, with each call that tells it. */
+  readonly times: (number | undefined)[] = [];
   #nextId = 0;
 
   /** As what the driver takes. */
@@ -31,7 +51,12 @@ export class FakeConnection {
     this.calls.push('start');
   }
 
-  receive(bytes: Uint8Array): void {
+  channel(_channel: number): ChannelView {
+    return this.view;
+  }
+
+  receive(bytes: Uint8Array, now?: number): void {
+    this.times.push(now);
     this.received.push(bytes);
     this.onReceive(bytes);
   }
@@ -59,7 +84,12 @@ export class FakeConnection {
     return this.events.shift();
   }
 
-  takeOutput(_budget: number): Uint8Array[] {
+  takeKept(): number | undefined {
+    return undefined;
+  }
+
+  takeOutput(_budget: number, now?: number): Uint8Array[] {
+    this.times.push(now);
     this.calls.push('takeOutput');
     return this.output.shift() ?? [];
   }

@@ -128,6 +128,13 @@ export class RawChannel {
 
   read(payload: Uint8Array): void {
     switch (payload[0]) {
+      case connection.globalRequest.number: {
+        // with the first data of a client the server measures how far it is; as most clients, this one refuses
+        const { request, wantReply } = decode(connection.globalRequest, payload);
+        assert.deepEqual([request, wantReply], ['keepalive@openssh.com', true]);
+        this.raw.client.send(encode(connection.requestFailure, {}));
+        return;
+      }
       case connection.channelData.number:
       case connection.channelExtendedData.number: {
         const { recipient, kind, data } = decodeChannelData(payload);

@@ -54,6 +54,7 @@ export class TransportServer {
         payload: (payload) => this.#payload(payload),
         extInfo: () => {},
         ready: () => {},
+        left: () => {},
         unimplemented: () => {},
         bulk: () => this.#nextEcho(),
         disconnected: (error) => {
