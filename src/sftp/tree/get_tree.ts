@@ -7,16 +7,17 @@
 import { latin1, printable } from '../../bytes/text.ts';
 import { SshError, toSshError } from '../../errors.ts';
 import type { LocalFiles } from '../../io/local_files.ts';
-import { type GetOptions, get, needFiles } from '../get.ts';
+import { type GetHints, type GetOptions, type GetResult, get, needFiles } from '../get.ts';
 import { type DirectoryEntry, list } from '../list.ts';
 import { localNameFault, shownName } from '../names.ts';
 import { closeQuietly, openDirectory } from '../operations.ts';
 import type { CallOptions, RemotePath, TransferStats } from '../options.ts';
 import { joinPath, pathBytes, temporaryPath } from '../path.ts';
+import { localAttributes, preserves } from '../preserve.ts';
 import { type Attributes, type FileKind, fileKind } from '../proto/attrs.ts';
 import { ahead } from './ahead.ts';
 import { linkFault } from './link_target.ts';
-import { choice, MAX_DEPTH, preserved, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
+import { choice, MAX_DEPTH, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
 import { keepReason } from './overwrite.ts';
 import { type TreeDirectory, TreeRun } from './run.ts';
 import type { TreeSession } from './session.ts';
@@ -71,19 +72,17 @@ class TreeDownload {
   readonly #transfer: GetOptions;
   readonly #symlinks: NonNullable<TreeOptions['symlinks']>;
   readonly #overwrite: NonNullable<TreeOptions['overwrite']>;
-  readonly #preserve: { readonly permissions: boolean; readonly times: boolean };
 
   constructor(session: TreeSession, options: TreeOptions) {
-    const { stallTimeout, requests, requestSize, lanes, trustEof, preserve, resume } = options;
+    const { stallTimeout, requests, requestSize, lanes, trustEof, preserve, resume, sparse, sync, verify } = options;
     this.#session = session;
     this.#files = needFiles(session.files);
     this.#symlinks = choice('symlinks', options.symlinks, ['skip', 'follow', 'copy']);
     this.#overwrite = choice('overwrite', options.overwrite, ['always', 'never', 'newer', 'different']);
-    this.#preserve = preserved(preserve);
     this.#run = new TreeRun(session.link, options);
     this.#call = { signal: this.#run.signal, stallTimeout };
-    const transfer = { ...this.#call, requests, requestSize, lanes, trustEof, preserve, resume };
-    this.#transfer = transfer;
+    const kinds = { trustEof, preserve, resume, sparse, sync, verify };
+    this.#transfer = { ...this.#call, requests, requestSize, lanes, ...kinds };
   }
 
   run(remote: RemotePath, local: string): Promise<TreeResult> {
@@ -127,10 +126,10 @@ class TreeDownload {
   async #enter(place: Place): Promise<void> {
     const files = this.#files;
     const isRoot = place.tree.parent === undefined;
-    const { permissions: asked, times } = this.#preserve;
-    if (isRoot && (asked || times)) place.attrs = await this.#session.requests.stat(place.remote, this.#call);
-    const wanted = asked ? place.attrs.permissions : undefined;
-    const made = await files.makeDirectory(place.local, wanted === undefined ? undefined : (wanted & 0o777) | 0o700);
+    const { preserve } = this.#transfer;
+    if (isRoot && preserves(preserve)) place.attrs = await this.#session.requests.stat(place.remote, this.#call);
+    const wanted = localAttributes(place.attrs, preserve).permissions;
+    const made = await files.makeDirectory(place.local, wanted === undefined ? undefined : wanted | 0o700);
     if (isRoot) place.local = (await files.resolve(place.local)) ?? place.local;
     if (!made) {
       const there = await files.stat(place.local);
@@ -151,13 +150,7 @@ class TreeDownload {
    */
   async #finish({ tree, state, local, attrs }: Place): Promise<void> {
     if (state === 'unknown' || (state === 'there' && tree.parent === undefined)) return;
-    const { permissions, times } = this.#preserve;
-    const { atime, mtime } = attrs;
-    const wanted = {
-      ...(permissions && attrs.permissions !== undefined ? { permissions: attrs.permissions & 0o777 } : {}),
-      ...(times && atime !== undefined ? { accessed: atime } : {}),
-      ...(times && mtime !== undefined ? { modified: mtime } : {}),
-    };
+    const wanted = localAttributes(attrs, this.#transfer.preserve);
     if (Object.keys(wanted).length > 0) await this.#files.setAttributes(local, wanted);
   }
 
@@ -249,13 +242,14 @@ class TreeDownload {
     if (await this.#keeps(path, local, attrs)) return undefined;
     const options = { ...this.#transfer, onProgress };
     const { link } = this.#session;
-    try {
-      return await get(link, remote, local, this.#files, options, { attrs, regular: true });
-    } catch (error) {
+    const once = (hints: GetHints): Promise<GetResult> => get(link, remote, local, this.#files, options, hints);
+    const result = await once({ attrs, regular: true }).catch((error) => {
       // it may have become shorter since it was listed
       if (!(error instanceof SshError) || error.code !== 'incomplete' || this.#run.stopped) throw error;
-      return get(link, remote, local, this.#files, options, { regular: true });
-    }
+      return once({ regular: true });
+    });
+    for (const warning of result.warnings) this.#run.report.warn(`${printable(path, 1024)}: ${warning}`);
+    return result;
   }
 
   /** Whether what stands at the local path stays, which the result then tells. */

@@ -1,6 +1,7 @@
 /** Options and results of moving whole directories, either way. */
 
 import { SshError } from '../../errors.ts';
+import type { GetOptions } from '../get_options.ts';
 import type { TransferOptions } from '../options.ts';
 import type { Attributes } from '../proto/attrs.ts';
 
@@ -37,8 +38,13 @@ export interface TreeProgress {
   readonly rate: number;
 }
 
-/** Options of moving whole directories. */
-export interface TreeOptions extends Omit<TransferOptions, 'onProgress'> {
+/**
+ * Options of moving whole directories; those of single files that are not described here mean what they mean there.
+ * `preserve` is for directories too, except a root that was there before. Uploads have no `trustEof`.
+ */
+export interface TreeOptions
+  extends Omit<TransferOptions, 'onProgress'>,
+    Pick<GetOptions, 'preserve' | 'resume' | 'sparse' | 'sync' | 'trustEof' | 'verify'> {
   /**
    * Called for each entry before anything is done with it; false leaves it out, and what is below it. What it throws ends
    * the transfer. Default: everything.
@@ -57,14 +63,8 @@ export interface TreeOptions extends Omit<TransferOptions, 'onProgress'> {
   readonly overwrite?: 'always' | 'never' | 'newer' | 'different' | undefined;
   /** Files under way at once, at least 1; fewer where the server takes fewer open files. Default: 64. */
   readonly concurrency?: number | undefined;
-  /** Whether files and directories get the permissions and times of the source. Default: false. */
-  readonly preserve?: boolean | { readonly permissions?: boolean; readonly times?: boolean } | undefined;
-  /** Whether files continue what an earlier transfer left unfinished. Default: false. */
-  readonly resume?: boolean | undefined;
   /** Whether the first file that fails ends everything, with its error. Default: false: `failed` has them all. */
   readonly stopOnError?: boolean | undefined;
-  /** Whether files may end before the size that the server states, as those of sysfs do. Default: false. */
-  readonly trustEof?: boolean | undefined;
   readonly onProgress?: ((progress: TreeProgress) => void) | undefined;
 }
 
@@ -120,14 +120,4 @@ export function choice<T extends string>(name: string, value: T | undefined, cho
   if (value === undefined) return choices[0];
   if (choices.includes(value)) return value;
   throw new SshError('bad-argument', `${name} is one of ${choices.join(', ')}, not ${String(value)}`);
-}
-
-/** What `preserve` asks for, one by one. */
-export function preserved(preserve: TreeOptions['preserve']): {
-  readonly permissions: boolean;
-  readonly times: boolean;
-} {
-  if (typeof preserve === 'object')
-    return { permissions: preserve.permissions ?? false, times: preserve.times ?? false };
-  return { permissions: preserve ?? false, times: preserve ?? false };
 }

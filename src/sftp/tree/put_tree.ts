@@ -10,10 +10,11 @@ import { needFiles } from '../get.ts';
 import { targetExists } from '../operations.ts';
 import type { CallOptions, RemotePath, TransferStats } from '../options.ts';
 import { joinPath, temporaryPath } from '../path.ts';
+import { type Preserve, remoteAttributes } from '../preserve.ts';
 import { type Attributes, fileKind } from '../proto/attrs.ts';
 import { type PutOptions, put } from '../put.ts';
 import { ahead } from './ahead.ts';
-import { choice, MAX_DEPTH, preserved, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
+import { choice, MAX_DEPTH, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
 import { keepReason } from './overwrite.ts';
 import { type TreeDirectory, TreeRun } from './run.ts';
 import type { TreeSession } from './session.ts';
@@ -41,7 +42,8 @@ interface Place {
   /** Where links are followed, the canonical path: none of its parts is a link. */
   local: string;
   readonly remote: RemotePath;
-  readonly attrs: Attributes;
+  /** The root's is looked at when it is entered. */
+  source: LocalStat | undefined;
   /** Where links are followed. */
   trail: Trail | undefined;
   /** `fresh`: it was made just now, so that nothing stands in it. */
@@ -54,7 +56,7 @@ interface Found {
   /** Where links are followed, where they lead. */
   readonly local: string;
   readonly kind: TreeKind;
-  readonly attrs: Attributes;
+  readonly source?: LocalStat;
   /** A link was followed. */
   readonly followed?: boolean;
   /** Why it is not to be had. */
@@ -69,23 +71,23 @@ class TreeUpload {
   readonly #transfer: PutOptions;
   readonly #symlinks: NonNullable<TreeOptions['symlinks']>;
   readonly #overwrite: NonNullable<TreeOptions['overwrite']>;
-  readonly #preserve: { readonly permissions: boolean; readonly times: boolean };
+  readonly #preserve: Preserve | undefined;
 
   constructor(session: TreeSession, options: TreeOptions) {
-    const { stallTimeout, requests, requestSize, lanes, preserve, resume } = options;
+    const { stallTimeout, requests, requestSize, lanes, preserve, resume, sparse, sync, verify } = options;
     this.#session = session;
     this.#files = needFiles(session.files);
     this.#symlinks = choice('symlinks', options.symlinks, ['skip', 'follow', 'copy']);
     this.#overwrite = choice('overwrite', options.overwrite, ['always', 'never', 'newer', 'different']);
-    this.#preserve = preserved(preserve);
+    this.#preserve = options.preserve;
     this.#run = new TreeRun(session.link, options);
     this.#call = { signal: this.#run.signal, stallTimeout };
-    const transfer = { ...this.#call, requests, requestSize, lanes, preserve, resume };
+    const transfer = { ...this.#call, requests, requestSize, lanes, preserve, resume, sparse, sync, verify };
     this.#transfer = transfer;
   }
 
   run(local: string, remote: RemotePath): Promise<TreeResult> {
-    return this.#run.through(local, () => this.#begin(undefined, '', local, remote, {}, undefined).tree);
+    return this.#run.through(local, () => this.#begin(undefined, '', local, remote, undefined, undefined).tree);
   }
 
   /** A directory, whose listing begins. */
@@ -94,11 +96,11 @@ class TreeUpload {
     path: string,
     local: string,
     remote: RemotePath,
-    attrs: Attributes,
+    source: LocalStat | undefined,
     trail: Trail | undefined,
   ): Place & { readonly visited: Promise<void> | undefined } {
     const tree = this.#run.directory(above?.tree, path, () => this.#finish(place));
-    const place: Place = { tree, local, remote, attrs, trail, state: 'unknown' };
+    const place: Place = { tree, local, remote, source, trail, state: 'unknown' };
     return Object.assign(place, { visited: this.#run.visit(tree, () => this.#visit(place)) });
   }
 
@@ -120,10 +122,12 @@ class TreeUpload {
 
   /** Makes the remote directory, or looks whether what is there is one. */
   async #enter(place: Place): Promise<void> {
+    const files = this.#files;
     const { requests } = this.#session;
     const { remote } = place;
     const isRoot = place.tree.parent === undefined;
-    const own = isRoot ? await this.#rootPermissions(place) : place.attrs.permissions;
+    if (isRoot) place.source = await files.stat((await files.resolve(place.local)) ?? place.local);
+    const own = place.source?.permissions;
     try {
       // read-only ones become so in the end
       const attrs = own === undefined ? {} : { permissions: (own & 0o777) | 0o700 };
@@ -142,32 +146,21 @@ class TreeUpload {
       place.state = 'there';
       const { permissions } = there;
       // what an earlier transfer made read-only is so again in the end
-      if (!isRoot && this.#preserve.permissions && permissions !== undefined && (permissions & 0o700) !== 0o700) {
+      const kept = place.source && remoteAttributes(place.source, this.#preserve).permissions;
+      if (!isRoot && kept !== undefined && permissions !== undefined && (permissions & 0o700) !== 0o700) {
         await requests.setstat(remote, { permissions: (permissions & 0o7777) | 0o700 }, this.#call);
       }
     }
     if (!isRoot) this.#run.report.directories++;
   }
 
-  async #rootPermissions(place: Place): Promise<number | undefined> {
-    const files = this.#files;
-    const there = await files.stat((await files.resolve(place.local)) ?? place.local);
-    if (there !== undefined) Object.assign(place, { attrs: attributesOf(there) });
-    return there?.permissions;
-  }
-
   /**
    * What all in it would have changed: the times, and permissions that would have been in the way. A root that was there is
    * nobody's copy and stays as it is.
    */
-  async #finish({ tree, state, remote, attrs }: Place): Promise<void> {
-    if (state === 'unknown' || (state === 'there' && tree.parent === undefined)) return;
-    const { permissions, atime, mtime } = attrs;
-    const preserve = this.#preserve;
-    const wanted = {
-      ...(preserve.permissions && permissions !== undefined ? { permissions: permissions & 0o777 } : {}),
-      ...(preserve.times && atime !== undefined && mtime !== undefined ? { atime, mtime } : {}),
-    };
+  async #finish({ tree, state, remote, source }: Place): Promise<void> {
+    if (source === undefined || state === 'unknown' || (state === 'there' && tree.parent === undefined)) return;
+    const wanted = remoteAttributes(source, this.#preserve);
     if (Object.keys(wanted).length === 0) return;
     try {
       await this.#session.requests.setstat(remote, wanted, { ...this.#call, times: 'clamp' });
@@ -181,14 +174,14 @@ class TreeUpload {
   async #find(place: Place, { name, kind }: LocalEntry): Promise<Found> {
     const files = this.#files;
     const local = files.join(place.local, name);
-    const plain = { name, local, kind, attrs: {} };
+    const plain = { name, local, kind };
     try {
       if (LONE.test(name)) throw notText(local);
       const follow = kind === 'symlink' && this.#symlinks === 'follow';
       const leads = follow ? await files.resolve(local) : local;
       const there = leads === undefined ? undefined : await files.stat(leads);
       if (leads !== undefined && there !== undefined) {
-        return { name, local: leads, kind: there.kind, attrs: attributesOf(there), followed: follow };
+        return { name, local: leads, kind: there.kind, source: there, followed: follow };
       }
       if (name.includes('\ufffd')) throw notText(local);
       const path = printable(local, 1024);
@@ -201,7 +194,8 @@ class TreeUpload {
 
   async #entry(place: Place, found: Found): Promise<void> {
     const run = this.#run;
-    const { name, local, kind, attrs } = found;
+    const { name, local, kind, source } = found;
+    const attrs = source === undefined ? {} : attributesOf(source);
     const path = place.tree.within(name);
     if (!(await run.wants({ path, name, kind, attrs }))) return;
     if (found.error !== undefined) return run.failed(path, found.error);
@@ -221,7 +215,7 @@ class TreeUpload {
     }
   }
 
-  async #below(place: Place, path: string, { local, attrs, followed }: Found, remote: RemotePath): Promise<void> {
+  async #below(place: Place, path: string, { local, source, followed }: Found, remote: RemotePath): Promise<void> {
     if (place.tree.depth >= MAX_DEPTH) {
       const message = `${printable(path, 1024)} is deeper than ${MAX_DEPTH} directories`;
       return this.#run.failed(path, new SshError('limit', message, { fault: 'policy', operation: 'list' }));
@@ -230,7 +224,7 @@ class TreeUpload {
       return this.#run.report.skip(path, 'is a symbolic link to a directory above it');
     }
     const trail = place.trail && { canonical: local, above: place.trail };
-    await this.#begin(place, path, local, remote, attrs, trail).visited;
+    await this.#begin(place, path, local, remote, source, trail).visited;
   }
 
   async #file(

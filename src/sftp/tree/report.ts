@@ -36,8 +36,9 @@ export class TreeReport {
   readonly #skipped = new Listed<SkippedEntry>();
   readonly #failed = new Listed<FailedEntry>();
   readonly #warnings = new Listed<string>();
-  /** Bytes of files that are whole, and, of those under way, what is through. */
+  /** Bytes that were moved of files that are whole, all bytes of them, and, of those under way, what is through. */
   #bytes = 0;
+  #through = 0;
   #under = 0;
   #requests = 0;
   #total = 0;
@@ -80,10 +81,11 @@ export class TreeReport {
     this.#tell(path);
   }
 
-  /** A file of `bytes` is whole. `before`: what was said of it last. */
+  /** A file is whole, of which `bytes` were moved. `before`: what was said of it last. */
   whole(path: string, bytes: number, before: number, requests: number): void {
     this.#under -= before;
     this.#bytes += bytes;
+    this.#through += Math.max(before, bytes); // what an earlier transfer had left counts as progress
     this.#requests += requests;
     this.files++;
     this.#tell(path);
@@ -96,7 +98,7 @@ export class TreeReport {
 
   #tell(path: string): void {
     if (this.#onProgress === undefined) return;
-    const bytes = this.#bytes + this.#under;
+    const bytes = this.#through + this.#under;
     this.#onProgress({
       path,
       bytes,
