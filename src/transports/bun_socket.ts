@@ -7,6 +7,7 @@ import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
 import type { BytePipe, PipeSink } from '../io/pipe.ts';
 import { connectFailed, connectionLost, connectTimeout } from './connect_error.ts';
+import { SpentChunks } from './spent_memory.ts';
 
 /** Bytes delivered and not consumed at which reading pauses. */
 const READ_BOUND = 1024 * 1024;
@@ -74,6 +75,7 @@ export function dialBun(options: DialOptions): Promise<BytePipe> {
 /** A pipe over the socket whose handlers are `handlers`, which is told by `open`. */
 export class BunSocketPipe implements BytePipe {
   readonly #early: ((sink: PipeSink) => void)[] = [];
+  readonly #chunks = new SpentChunks();
   #socket: BunSocket | undefined;
   #sink: PipeSink | undefined;
   /** What the system has not taken. */
@@ -143,6 +145,10 @@ export class BunSocketPipe implements BytePipe {
     this.#socket?.resume();
   }
 
+  spent(kept: number): void {
+    this.#chunks.spent(kept);
+  }
+
   close(cause?: SshError): void {
     if (this.#closed) return;
     this.#finish(cause);
@@ -157,7 +163,7 @@ export class BunSocketPipe implements BytePipe {
       this.#socket?.pause();
     }
     const chunk = plain(bytes); // Bun gives every chunk memory of its own
-    this.#tell((sink) => sink.data(chunk));
+    this.#tell((sink) => this.#chunks.deliver(chunk, (each) => sink.data(each)));
   }
 
   /** Hands over what waits until the system has enough. */

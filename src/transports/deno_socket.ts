@@ -120,6 +120,10 @@ class DenoSocketPipe implements BytePipe {
     this.#goOn = undefined;
   }
 
+  spent(kept: number): void {
+    this.#input.spent(kept);
+  }
+
   close(cause?: SshError): void {
     if (this.#closed) return;
     this.#release();
@@ -144,7 +148,7 @@ class DenoSocketPipe implements BytePipe {
           return;
         }
         this.#unconsumed += count;
-        sink.data(this.#input.take(count));
+        this.#input.deliver(count, (bytes) => sink.data(bytes));
       }
     } catch (error) {
       this.#lost(error);

@@ -9,7 +9,8 @@ import { onAbort } from '../io/abort.ts';
 import type { DialOptions } from '../io/dial.ts';
 import type { BytePipe, PipeSink } from '../io/pipe.ts';
 import { connectFailed, connectionLost, connectTimeout } from './connect_error.ts';
-import { SpentMemory } from './spent_memory.ts';
+import { ReadRoom } from './read_room.ts';
+import { SpentChunks } from './spent_memory.ts';
 
 /** Bytes delivered and not consumed at which reading pauses. */
 const READ_BOUND = 1024 * 1024;
@@ -24,7 +25,7 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
   const { host, port, timeout, signal } = options;
   return new Promise((resolve, reject) => {
     let forget = (): void => {};
-    const input = new Input();
+    const input = new RoomInput();
     const socket = connect({ host, port, noDelay: true, allowHalfOpen: true, onread: input });
     socket.pause(); // until the pipe is opened
     const timer = setTimeout(() => fail(connectTimeout(host, port, timeout)), timeout);
@@ -55,14 +56,11 @@ export function dialNode(options: DialOptions): Promise<BytePipe> {
  * to read to: it gives each chunk memory of its own, of the size of the chunk, and holds none while it waits.
  */
 export function acceptedNode(socket: Socket): BytePipe {
-  const input = new ChunkInput();
-  socket.on('data', (chunk) => input.take(plain(chunk as Uint8Array)));
+  const chunks = new SpentChunks();
+  const input: Inlet = { deliver: () => {}, spent: (kept) => chunks.spent(kept) };
+  socket.on('data', (chunk) => chunks.deliver(plain(chunk as Uint8Array), input.deliver));
   return new NodeSocketPipe(socket, input);
 }
-
-/** Memory that is read into at a time, and how little of it is left when new is taken: one read fills at most the rest. */
-const SLAB = 256 * 1024;
-const SLAB_REST = 64 * 1024;
 
 /** What a socket's bytes come through. */
 interface Inlet {
@@ -72,71 +70,20 @@ interface Inlet {
   spent(kept: number): void;
 }
 
-/** Chunks of memory of their own. */
-class ChunkInput implements Inlet {
+/** Memory that the socket is told to read to. */
+class RoomInput implements Inlet {
   deliver: (bytes: Uint8Array) => void = () => {};
-  readonly #memory = new SpentMemory<Uint8Array>();
-  #told = false;
+  readonly #room = new ReadRoom();
 
-  take(chunk: Uint8Array): void {
-    this.#memory.deliver(chunk, chunk.length);
-    this.#told = false;
-    this.deliver(chunk);
-    if (!this.#told) this.#memory.forget();
-  }
+  readonly buffer = (): Uint8Array => this.#room.room();
 
-  spent(kept: number): void {
-    this.#told = true;
-    this.#memory.spent(kept, releaseMemory);
-  }
-}
-
-/** Memory kept to be read into again: what a packet in the middle of which a read ended needs, and one more. */
-const SPARE = 2;
-
-/**
- * Where the socket reads to. What comes lies side by side in memory, so that a packet that two reads brought need not be
- * copied together; what is not used any more is read into again, so that a gibibyte leaves nothing to collect.
- */
-class Input implements Inlet {
-  deliver: (bytes: Uint8Array) => void = () => {};
-  readonly #memory = new SpentMemory<Uint8Array>();
-  readonly #spare: Uint8Array[] = [];
-  #slab: Uint8Array = Buffer.allocUnsafeSlow(SLAB);
-  #used = 0;
-  /** Whether something in the slab may be in use for ever. */
-  #lost = false;
-  #told = false;
-
-  readonly buffer = (): Uint8Array => {
-    if (this.#used > SLAB - SLAB_REST) {
-      this.#slab = this.#spare.pop() ?? Buffer.allocUnsafeSlow(SLAB);
-      this.#used = 0;
-      this.#lost = false;
-    }
-    return this.#slab.subarray(this.#used);
-  };
-
-  readonly callback = (count: number, bytes: Uint8Array): boolean => {
-    this.#used += count;
-    if (this.#lost) this.#memory.pass(count);
-    else this.#memory.deliver(this.#slab, count);
-    this.#told = false;
-    // not a Buffer: its `slice` does not copy
-    this.deliver(new Uint8Array(bytes.buffer, bytes.byteOffset, count));
-    if (!this.#told) {
-      this.#memory.forget();
-      this.#lost = true;
-    }
+  readonly callback = (count: number): boolean => {
+    this.#room.deliver(count, this.deliver);
     return true;
   };
 
   spent(kept: number): void {
-    this.#told = true;
-    this.#memory.spent(kept, (slab) => {
-      if (slab === this.#slab) this.#used = 0;
-      else if (this.#spare.length < SPARE) this.#spare.push(slab);
-    });
+    this.#room.spent(kept);
   }
 }
 

@@ -3,6 +3,8 @@
  * delivered only the end is ever in use: `spent` of a pipe says how much that is.
  */
 
+import { releaseMemory } from '../bytes/release.ts';
+
 interface Filled<M> {
   readonly memory: M;
   /** How many bytes had been delivered when the last one in this memory was. */
@@ -38,5 +40,25 @@ export class SpentMemory<M> {
   /** Nobody says what is in use: none of it comes back. */
   forget(): void {
     this.#filled.length = 0;
+  }
+}
+
+/** Chunks that have memory of their own, freed once they are not used any more. */
+export class SpentChunks {
+  readonly #memory = new SpentMemory<Uint8Array>();
+  #told = false;
+
+  /** Gives `to` the chunk, which is its own from now on, unless it calls `spent` before it returns. */
+  deliver(chunk: Uint8Array, to: (chunk: Uint8Array) => void): void {
+    this.#memory.deliver(chunk, chunk.length);
+    this.#told = false;
+    to(chunk);
+    if (!this.#told) this.#memory.forget();
+  }
+
+  /** Of all that was delivered, none but the last `kept` bytes are in use. */
+  spent(kept: number): void {
+    this.#told = true;
+    this.#memory.spent(kept, releaseMemory);
   }
 }
