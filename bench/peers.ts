@@ -1,6 +1,6 @@
 /** The command lines of others, each at its own defaults unless its name says otherwise. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { asyncsshPython } from '../test/support/peers/asyncssh.ts';
 import { findProgram } from '../test/support/peers/peer.ts';
@@ -70,10 +70,16 @@ function script(name: string, packageName: string, file: string, cipher: string)
   const manifest = readFileSync(new URL(`bench/node_modules/${packageName}/package.json`, root), 'utf8');
   return {
     name,
-    version: (JSON.parse(manifest) as { version: string }).version,
+    version:
+      (JSON.parse(manifest) as { version: string }).version + (hasAddon() ? '' : ', without the native addon of ssh2'),
     works: packageName === 'ssh2' ? ['get', 'put', 'list'] : everything,
     invoke: (job) => ({ command: [process.execPath, path, ...scriptArguments(job), cipher] }),
   };
+}
+
+/** `ssh2` computes some of its cryptography in an addon that is built where packages may run scripts of their own. */
+function hasAddon(): boolean {
+  return existsSync(new URL('bench/node_modules/ssh2/lib/protocol/crypto/build/Release/sshcrypto.node', root));
 }
 
 function scriptArguments({ work, port, peer, remote, local }: Job): string[] {

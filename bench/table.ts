@@ -1,14 +1,31 @@
-/** Columns of text: the first to the left, the others to the right, or all to the left. */
-export function table(rows: readonly (readonly string[])[], others: 'left' | 'right' = 'right'): string {
+/** Cells as columns of text. */
+
+type Cells = readonly (readonly string[])[];
+
+/** The first column to the left, the others to the right, or all to the left. */
+export function table(rows: Cells, others: 'left' | 'right' = 'right'): string {
+  const pad = padder(rows, others);
+  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
+}
+
+/** The same as Markdown; the first row is the head. */
+export function markdownTable(rows: Cells, others: 'left' | 'right' = 'right'): string {
+  const escaped = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const [head = [], ...body] = escaped;
+  const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`;
+  const rule = head.map((_, column) => (column === 0 || others === 'left' ? '---' : '---:'));
+  return [line(head), `|${rule.join('|')}|`, ...body.map(line)].join('\n');
+}
+
+function padder(rows: Cells, others: 'left' | 'right'): (cell: string, column: number) => string {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, column) => {
       widths[column] = Math.max(widths[column] ?? 0, cell.length);
     });
   }
-  const pad = (cell: string, column: number): string => {
+  return (cell, column) => {
     const width = widths[column] as number;
     return column === 0 || others === 'left' ? cell.padEnd(width) : cell.padStart(width);
   };
-  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }

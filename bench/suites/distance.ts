@@ -15,6 +15,7 @@ const LEFT_OUT = ['sftp', 'ssh2', 'ssh2-sftp-client'];
 export const distance: Suite = {
   name: 'distance',
   title: 'One large file over distance',
+  text: 'puressh and `sftp` move the whole file, the others 64 MiB of it.',
   cases(bench) {
     const { plan, stage, own, others } = bench;
     // Others get 4 to 16 MB/s over distance, whatever the size: a part is enough to know it.

@@ -7,6 +7,7 @@ import { able, delaysOf, type Suite } from './suite.ts';
 export const listing: Suite = {
   name: 'listing',
   title: 'A large directory',
+  text: 'puressh and `sftp` list all entries, the others a fifth of them.',
   cases(bench) {
     const { plan, stage, own, others } = bench;
     const full = plan.quick ? 10_000 : 50_000;

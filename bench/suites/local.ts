@@ -10,6 +10,7 @@ const FULL_SIZE = ['sftp', 'sftp, aes128-gcm', 'ssh2', 'ssh2, aes128-gcm'];
 export const local: Suite = {
   name: 'local',
   title: 'One large file, no delay',
+  text: 'Processor time is that of the client and its children, memory their highest resident set.',
   cases({ plan, stage, own, others }) {
     const part = Math.min(plan.bytes, (plan.quick ? 32 : 256) * MEBI);
     return [...own, ...others].flatMap((program) =>

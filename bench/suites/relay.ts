@@ -11,6 +11,7 @@ const QUICK_BYTES = 5e8;
 export const relay: Suite = {
   name: 'relay',
   title: 'The relay itself',
+  text: 'One connection through it, as fast as both ends go.',
   cases({ plan }) {
     const script = fileURLToPath(new URL('build/bench/relay_load.js', root));
     const bytes = plan.quick ? QUICK_BYTES : BYTES;

@@ -18,6 +18,7 @@ const LIMIT_FACTOR = 1.5; // a transfer that takes longer than this many times w
 export const sink: Suite = {
   name: 'sink',
   title: 'A slow sink',
+  text: 'A download to standard output that is read at a fixed rate. Growth is that of the resident set after the first quarter; a pause is a time in which the reader waited for a byte.',
   rounds: 1,
   cases(bench) {
     const { plan } = bench;

@@ -8,6 +8,7 @@ const BYTES = 3;
 export const small: Suite = {
   name: 'small',
   title: 'A file of 3 bytes',
+  text: 'What start, login, one file and the end cost in round trips.',
   cases(bench) {
     const programs = [...bench.own, ...bench.others];
     return (['get', 'put'] as const).flatMap((work) =>

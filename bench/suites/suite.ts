@@ -17,6 +17,8 @@ export interface Suite {
   readonly name: string;
   /** A heading. */
   readonly title: string;
+  /** What has to be known to read its tables. */
+  readonly text: string;
   /** The most rounds that make sense; absent: as many as asked. */
   readonly rounds?: number;
   cases(bench: Bench): readonly Case[];

@@ -7,6 +7,7 @@ import { able, delaysOf, type Suite } from './suite.ts';
 export const trees: Suite = {
   name: 'trees',
   title: 'Many files of 4 KiB',
+  text: 'puressh and `sftp` move all files, the others a quarter of them.',
   cases(bench) {
     const { plan, stage, own, others } = bench;
     const full = plan.quick ? 200 : 1000;

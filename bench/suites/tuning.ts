@@ -45,6 +45,7 @@ function grid(
 export const requests: Suite = {
   name: 'requests',
   title: 'Reads pending at once',
+  text: 'The size of the file fits what can be on the way: some seconds each. Default is 128.',
   cases: (bench) =>
     grid(bench, 'requests', bench.plan.quick ? [1, 16, 128] : REQUESTS, (value) => ({
       tuning: { requests: value },
@@ -55,6 +56,7 @@ export const requests: Suite = {
 export const windows: Suite = {
   name: 'window',
   title: 'The receive window, not growing',
+  text: 'The window is set, with `--window` and `--max-window`, and does not grow. Default is 2 MiB that grow up to 64. The size of the file fits what can be on the way: some seconds each.',
   cases: (bench) =>
     grid(
       bench,
