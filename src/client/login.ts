@@ -120,6 +120,10 @@ export class Login {
     if (current === undefined) return;
     const { candidate, what } = current;
     if (candidate === undefined) return; // `none` only asks for the list
+    if (question.unsent) {
+      candidate.left++; // it is passed over from now on, and told of at the end
+      return;
+    }
     if (question.partial) {
       this.#tried.push(`${what} (accepted, but not enough)`);
       // what answers anything the server asks may be needed again for the next step

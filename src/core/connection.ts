@@ -59,7 +59,7 @@ export class Connection {
         phase: () => auth.phase,
         payload: (payload) => this.#payload(payload),
         extInfo: (extensions) => auth.extInfo(extensions, this.quirks),
-        ready: () => auth.start(this.#transport.kex.sessionId as Uint8Array),
+        ready: () => auth.start(this.#transport.kex.sessionId as Uint8Array, this.quirks),
         left: (payload) => this.#roundTrip.left(payload),
         unimplemented: (number) => {
           auth.unimplemented(number);

@@ -7,9 +7,11 @@
 export interface Quirks {
   /** Its `server-sig-algs` does not name rsa-sha2-256 and -512 although it verifies them (RFC 8332 §3.3). */
   readonly takesRsaSha2Unsaid: boolean;
+  /** It loses a USERAUTH_REQUEST that comes before it has sent SERVICE_ACCEPT, or breaks off. */
+  readonly acceptsServiceFirst: boolean;
 }
 
-const none: Quirks = { takesRsaSha2Unsaid: false };
+const none: Quirks = { takesRsaSha2Unsaid: false, acceptsServiceFirst: false };
 
 /** The table. All rows that match count. */
 export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Partial<Quirks> }[] = [

@@ -293,6 +293,7 @@ describe('Connection, its commands,', () => {
     link.peer.handshake();
     link.client.connection.rekey();
     link.peer.expect(5);
+    link.peer.expect(50);
     link.peer.expectNothing();
     assert.equal(link.client.connection.closed, false);
   });

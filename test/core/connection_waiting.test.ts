@@ -43,8 +43,8 @@ describe('Connection, with a question open,', () => {
     assert.deepEqual([client.connection.holdsInput, client.has('keys'), client.has('debug')], [true, false, false]);
     client.connection.answer(idOf(link), true);
     client.settle();
-    const last = client.events.slice(-2).map(({ type }) => type);
-    assert.deepEqual([last, client.connection.holdsInput], [['keys', 'debug'], false]);
+    const last = client.events.slice(-3).map(({ type }) => type);
+    assert.deepEqual([last, client.connection.holdsInput], [['keys', 'question', 'debug'], false]);
   });
 
   it('takes one answer, and only to a question that it asked', () => {

@@ -7,6 +7,7 @@ import { chooseAlgorithms } from '../../src/core/algorithms/lists.ts';
 import { ecdh } from '../../src/wire/exchange.ts';
 import { encode } from '../../src/wire/message.ts';
 import { transport } from '../../src/wire/transport.ts';
+import { userauth } from '../../src/wire/userauth.ts';
 import { met, offering, refused } from '../support/first_exchange.ts';
 import { Link, scenario } from '../support/link.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
@@ -90,6 +91,7 @@ scenario('sequence numbers start anew after NEWKEYS when both sides are strict, 
     peer.handshake();
     peer.expect(transport.serviceRequest.number);
     assert.equal(peer.lastSequence, expected);
+    peer.expect(userauth.request.number);
     peer.send(Uint8Array.of(200));
     assert.equal(peer.take(transport.unimplemented).sequence, expected);
   }

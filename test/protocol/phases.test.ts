@@ -64,6 +64,7 @@ const switching = (link: Link): void => {
 const service = (link: Link): void => {
   link.peer.handshake();
   link.peer.expect(transport.serviceRequest.number);
+  link.peer.expect(userauth.request.number);
 };
 const auth = (link: Link): void => {
   link.peer.handshake();
@@ -109,7 +110,7 @@ const rekeySwitching = (link: Link): void => {
 const START_METHOD = 'sends ECDH_INIT';
 const START_EXCHANGE = 'sends KEXINIT+ECDH_INIT';
 const TRUST = 'sends NEWKEYS; tells question';
-const keyed: Rules = { 21: 'sends SERVICE_REQUEST; tells keys' };
+const keyed: Rules = { 21: 'sends SERVICE_REQUEST+USERAUTH_REQUEST; tells keys+question' };
 
 const openRules: Rules = {
   ...always,
@@ -168,7 +169,7 @@ const states: State[] = [
     rules: {
       ...always,
       ...never,
-      6: 'sends USERAUTH_REQUEST; tells question',
+      6: I,
       7: I,
       20: START_EXCHANGE,
       192: PONG,

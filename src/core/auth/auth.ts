@@ -6,7 +6,7 @@ export interface Auth {
   /** For the phase table. */
   readonly phase: 'service' | 'auth' | 'open';
   /** The first keys are in use. */
-  start(sessionId: Uint8Array): void;
+  start(sessionId: Uint8Array, quirks: Quirks): void;
   /** A message that the phase table let through and that is below the connection protocol. */
   receive(payload: Uint8Array): void;
   /** What the peer announces (RFC 8308). */

@@ -1,6 +1,7 @@
 /**
  * Authentication on the client's side: RFC 4252, RFC 4256. One attempt at a time; what to try next is a question. Keys are
- * signed at once, without the query round trip. Does not know where keys and passwords come from.
+ * signed at once, without the query round trip, and the first request follows the one for the service without waiting for its
+ * answer (RFC 4253 §10 orders the answers, not the requests). Does not know where keys and passwords come from.
  */
 
 import { Reader } from '../../bytes/reader.ts';
@@ -25,13 +26,15 @@ const INFO_RESPONSE = keyboardAuth.infoResponse.number;
 
 type State =
   | { readonly at: 'idle' }
-  /** SERVICE_REQUEST is out. */
-  | { readonly at: 'service' }
-  /** The driver decides, signs, or asks a person; the server owes nothing. */
+  /** The driver decides, signs, or asks a person; the server owes nothing for it. */
   | { readonly at: 'deciding' }
+  /** The attempt's key can sign in several ways: which one the server takes is told with its keys, or before SERVICE_ACCEPT. */
+  | { readonly at: 'held'; readonly attempt: KeyAttempt }
   /** The server owes an answer to this attempt. */
   | { readonly at: 'waiting'; readonly attempt: AuthAttempt }
   | { readonly at: 'done' };
+
+type KeyAttempt = Extract<AuthAttempt, { method: 'publickey' }>;
 
 export class ClientAuth implements Auth {
   readonly #username: string;
@@ -40,6 +43,7 @@ export class ClientAuth implements Auth {
   readonly #timer: Timer;
   readonly #succeeded: string[] = [];
   #state: State = { at: 'idle' };
+  #service: 'unasked' | 'requested' | 'accepted' = 'unasked';
   #sessionId: Uint8Array = new Uint8Array(0);
   #serverSigAlgs: readonly string[] | undefined;
   #rounds = 0;
@@ -53,7 +57,7 @@ export class ClientAuth implements Auth {
 
   get phase(): 'service' | 'auth' | 'open' {
     if (this.#state.at === 'done') return 'open';
-    return this.#state.at === 'idle' || this.#state.at === 'service' ? 'service' : 'auth';
+    return this.#service === 'accepted' ? 'auth' : 'service';
   }
 
   dueAt(now: number): number {
@@ -70,20 +74,22 @@ export class ClientAuth implements Auth {
     });
   }
 
-  /** Requests the service, once the first keys are in use. */
-  start(sessionId: Uint8Array): void {
+  /** Requests the service, once the first keys are in use, and asks what to try first. */
+  start(sessionId: Uint8Array, quirks: Quirks): void {
     this.#sessionId = sessionId;
-    this.#state = { at: 'service' };
+    this.#service = 'requested';
     this.#send(encode(transport.serviceRequest, { service: SERVICE_USERAUTH }));
+    if (!quirks.acceptsServiceFirst) this.#decide(undefined, undefined, 'refused');
   }
 
   /** What the server says about signatures; the latest counts. */
   extInfo(extensions: ReadonlyMap<string, Uint8Array>, quirks: Quirks): void {
     this.#serverSigAlgs = serverSigAlgs(extensions, quirks);
+    this.#release();
   }
 
   unimplemented(number: number): void {
-    if (this.#state.at !== 'service' && this.#state.at !== 'waiting') return;
+    if (this.#service !== 'requested' && this.#state.at !== 'waiting') return;
     // it may also be about a message that has nothing to do with authentication
     const ours: readonly number[] = [transport.serviceRequest.number, userauth.request.number, INFO_RESPONSE];
     if (!ours.includes(number)) return;
@@ -106,16 +112,27 @@ export class ClientAuth implements Auth {
   }
 
   #accepted(service: string): void {
-    if (this.#state.at !== 'service' || service !== SERVICE_USERAUTH) {
+    if (this.#service !== 'requested' || service !== SERVICE_USERAUTH) {
       throw protocolError(`SERVICE_ACCEPT for "${printable(service)}", which was not requested`);
     }
+    this.#service = 'accepted';
     this.#timer.stop();
-    this.#decide(undefined, undefined, false);
+    if (this.#state.at === 'waiting') this.#timer.start();
+    if (this.#state.at === 'idle') this.#decide(undefined, undefined, 'refused');
+    this.#release();
+  }
+
+  /** Goes on with a key whose server has said, or will not say any more, how it wants it to sign. */
+  #release(): void {
+    if (this.#state.at !== 'held') return;
+    const { attempt } = this.#state;
+    this.#state = { at: 'deciding' };
+    this.#tryKey(attempt, undefined);
   }
 
   #answer(number: number, payload: Uint8Array): void {
     const state = this.#state;
-    if (state.at !== 'waiting') {
+    if (state.at !== 'waiting' || this.#service !== 'accepted') {
       throw protocolError(`${messageName(number)} without an authentication request`, { phase: 'authentication' });
     }
     const { attempt } = state;
@@ -123,7 +140,7 @@ export class ClientAuth implements Auth {
     if (number === userauth.failure.number) {
       const { methods, partialSuccess } = decode(userauth.failure, payload);
       if (partialSuccess) this.#succeeded.push(attempt.method);
-      this.#decide(methods, attempt, partialSuccess);
+      this.#decide(methods, attempt, partialSuccess ? 'partial' : 'refused');
     } else if (number === userauth.success.number) {
       decode(userauth.success, payload);
       this.#succeeded.push(attempt.method);
@@ -138,15 +155,23 @@ export class ClientAuth implements Auth {
     }
   }
 
-  #decide(methods: readonly string[] | undefined, attempt: AuthAttempt | undefined, partial: boolean): void {
+  #decide(
+    methods: readonly string[] | undefined,
+    attempt: AuthAttempt | undefined,
+    outcome: 'refused' | 'partial' | 'unsent',
+  ): void {
     this.#countRound();
     this.#state = { at: 'deciding' };
+    const sigAlgs = (): readonly string[] | undefined => this.#serverSigAlgs;
     const question = {
       kind: 'credentials',
       methods: methods?.map((name) => printable(name, 64)),
-      failed: partial ? undefined : attempt,
-      partial,
-      serverSigAlgs: this.#serverSigAlgs,
+      failed: outcome === 'partial' ? undefined : attempt,
+      partial: outcome === 'partial',
+      ...(outcome === 'unsent' ? { unsent: true } : {}),
+      get serverSigAlgs() {
+        return sigAlgs();
+      },
     } as const;
     this.#context.ask(question, false, (next: AuthAttempt) => this.#try(next, methods));
   }
@@ -173,12 +198,20 @@ export class ClientAuth implements Auth {
       case 'keyboard-interactive':
         this.#request(attempt, encodeFields(requestBody.keyboardInteractive, { language: '', submethods: '' }));
         return;
-      case 'publickey': {
-        const algorithm = signatureAlgorithmFor(attempt.signer, this.#serverSigAlgs);
-        if (algorithm === undefined) this.#decide(methods, attempt, false);
-        else this.#sign(attempt, attempt.signer, algorithm);
-      }
+      case 'publickey':
+        this.#tryKey(attempt, methods);
     }
+  }
+
+  #tryKey(attempt: KeyAttempt, methods: readonly string[] | undefined): void {
+    const { signer } = attempt;
+    if (this.#serverSigAlgs === undefined && this.#service === 'requested' && signer.algorithms.length > 1) {
+      this.#state = { at: 'held', attempt };
+      return;
+    }
+    const algorithm = signatureAlgorithmFor(signer, this.#serverSigAlgs);
+    if (algorithm === undefined) this.#decide(methods, attempt, 'unsent');
+    else this.#sign(attempt, signer, algorithm);
   }
 
   /** RFC 4252 §7: the signature covers the session id and the request up to it. */
@@ -194,6 +227,7 @@ export class ClientAuth implements Auth {
       algorithm,
       publicKey,
     });
+    this.#timer.stop(); // input is held meanwhile, SERVICE_ACCEPT too
     this.#context.settle(signer.sign(message, algorithm), (signature) => {
       this.#request(
         attempt,

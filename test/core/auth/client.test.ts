@@ -39,21 +39,46 @@ function announcing(names: string): Map<string, Uint8Array> {
 }
 
 describe('ClientAuth, starting,', () => {
-  it('requests the service, and asks for credentials once it is accepted', () => {
+  const first = {
+    kind: 'credentials',
+    methods: undefined,
+    failed: undefined,
+    partial: false,
+    serverSigAlgs: undefined,
+  };
+
+  it('requests the service, and asks for credentials at once', () => {
     const desk = new Desk();
     assert.deepEqual(desk.takeSent(), [`05${string('ssh-userauth')}`]);
-    assert.deepEqual([desk.auth.phase, desk.asked.length], ['service', 0]);
+    assert.equal(desk.auth.phase, 'service');
+    assert.deepEqual(desk.question(), first);
+    assert.equal(desk.asked[0]?.hold, false, 'the peer may go on meanwhile');
     desk.receive(SERVICE_ACCEPT);
     assert.equal(desk.auth.phase, 'auth');
-    assert.deepEqual(desk.question(), {
-      kind: 'credentials',
-      methods: undefined,
-      failed: undefined,
-      partial: false,
-      serverSigAlgs: undefined,
-    });
-    assert.equal(desk.asked[0]?.hold, false, 'the peer may go on meanwhile');
+    assert.deepEqual(desk.question(), first);
     assert.deepEqual(desk.takeSent(), []);
+  });
+
+  it('waits for SERVICE_ACCEPT where the peer is known to need that', () => {
+    const desk = new Desk({}, { acceptsServiceFirst: true });
+    assert.deepEqual([desk.takeSent(), desk.asked.length], [[`05${string('ssh-userauth')}`], 0]);
+    desk.receive(SERVICE_ACCEPT);
+    assert.deepEqual(desk.question(), first);
+    assert.deepEqual(desk.attempt(none), [request('none')]);
+  });
+
+  it('sends the first request without waiting, and takes the answers in order', () => {
+    const desk = new Desk();
+    desk.takeSent();
+    assert.deepEqual(desk.attempt(none), [request('none')]);
+    assert.equal(desk.auth.phase, 'service', 'for the phase table no answer to it may come yet');
+    thrown('protocol', () => desk.receive(SUCCESS));
+    desk.receive(SERVICE_ACCEPT);
+    assert.equal(desk.auth.phase, 'auth');
+    desk.receive(failure('password', false));
+    assert.deepEqual(desk.attempt(password).length, 1);
+    desk.receive(SUCCESS);
+    assert.equal(desk.auth.phase, 'open');
   });
 
   it('takes no other service, and none twice', () => {
@@ -227,8 +252,47 @@ describe('ClientAuth, choosing a signature algorithm,', () => {
       methods: ['publickey'],
       failed: attempt,
       partial: false,
+      unsent: true,
       serverSigAlgs: ['ssh-ed25519'],
     });
+  });
+
+  it('tells in an open question what the server says meanwhile', () => {
+    const desk = new Desk();
+    const question = desk.question();
+    assert.ok(question.kind === 'credentials');
+    desk.auth.extInfo(announcing('ssh-ed25519'), quirksOf(''));
+    assert.deepEqual(question.serverSigAlgs, ['ssh-ed25519']);
+  });
+
+  it('holds a key that signs in several ways until the server has said which it takes, or will not any more', () => {
+    const attempt: AuthAttempt = { method: 'publickey', signer: rsa };
+    for (const says of ['rsa-sha2-256', 'ssh-ed25519', undefined]) {
+      const desk = new Desk();
+      desk.takeSent();
+      assert.deepEqual(desk.attempt(attempt), []);
+      if (says !== undefined) desk.auth.extInfo(announcing(says), quirksOf(''));
+      else desk.receive(SERVICE_ACCEPT);
+      const [sent = ''] = desk.takeSent();
+      if (says === 'ssh-ed25519') {
+        assert.equal(sent, '');
+        const question = desk.question();
+        assert.ok(question.kind === 'credentials' && question.unsent && question.failed === attempt);
+        assert.deepEqual(desk.attempt(none), [request('none')]);
+      } else {
+        assert.ok(sent.endsWith(string(`signed with ${says ?? 'rsa-sha2-512'}`)));
+      }
+      if (says !== undefined) desk.receive(SERVICE_ACCEPT);
+      assert.deepEqual([desk.asked.length, desk.takeSent()], [0, []]);
+      desk.receive(SUCCESS);
+    }
+    const said = new Desk();
+    said.takeSent();
+    said.auth.extInfo(announcing('rsa-sha2-256'), quirksOf(''));
+    assert.equal(said.attempt(attempt).length, 1, 'with the keys of the server');
+    const single = new Desk();
+    single.takeSent();
+    assert.equal(single.attempt({ method: 'publickey', signer: signerOf(['ssh-ed25519']) }).length, 1);
   });
 
   it('goes by the latest EXT_INFO (RFC 8308 §2.4)', () => {
@@ -281,6 +345,20 @@ describe('ClientAuth, timed,', () => {
     const error = thrown('timeout', () => desk.auth.tick(121_000));
     assert.equal(error.message, 'The server did not answer within 120000 ms');
     assert.deepEqual([error.fault, error.phase, error.disconnect], ['network', 'authentication', 11]);
+  });
+
+  it('gives it as much for the answer to a request that went along, and none while a key signs', async () => {
+    const desk = new Desk();
+    desk.auth.dueAt(1000);
+    const signer: Signer = { ...signerOf(['test-alg']), sign: () => Promise.resolve(utf8('late')) };
+    desk.attempt({ method: 'publickey', signer });
+    assert.equal(desk.auth.dueAt(1000), silent);
+    const [work] = desk.settling;
+    work?.next(await work.value);
+    assert.equal(desk.auth.dueAt(500_000), 620_000);
+    desk.receive(SERVICE_ACCEPT);
+    assert.equal(desk.auth.dueAt(600_000), 720_000);
+    thrown('timeout', () => desk.auth.tick(720_000));
   });
 
   it('gives the user all the time of the world', () => {

@@ -5,6 +5,7 @@ import { fromHex, hex, utf8 } from '../../../src/bytes/text.ts';
 import { ClientAuth } from '../../../src/core/auth/client.ts';
 import type { AuthAttempt, Event, Question } from '../../../src/core/events.ts';
 import { defaultLimits, type Limits } from '../../../src/core/limits.ts';
+import { type Quirks, quirksOf } from '../../../src/core/quirks.ts';
 import type { MaybePromise } from '../../../src/crypto/provider.ts';
 import { pattern } from '../tools.ts';
 
@@ -37,7 +38,7 @@ export class Desk {
   /** What waits for promises. */
   readonly settling: { readonly value: Promise<unknown>; readonly next: (value: unknown) => void }[] = [];
 
-  constructor(limits: Partial<Limits> = {}) {
+  constructor(limits: Partial<Limits> = {}, quirks: Partial<Quirks> = {}) {
     this.auth = new ClientAuth(
       'ada',
       { ...defaultLimits, ...limits },
@@ -51,7 +52,7 @@ export class Desk {
         },
       },
     );
-    this.auth.start(sessionId);
+    this.auth.start(sessionId, quirksOf('', quirks));
   }
 
   receive(payload: string): void {
@@ -82,7 +83,7 @@ export class Desk {
   }
 }
 
-/** A desk that asks for the first credentials. */
+/** A desk whose service is accepted and that asks for the first credentials. */
 export function deciding(limits: Partial<Limits> = {}): Desk {
   const desk = new Desk(limits);
   desk.receive(SERVICE_ACCEPT);
