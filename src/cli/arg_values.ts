@@ -15,6 +15,25 @@ export function whole(option: string, value: unknown, least: number, most: numbe
   throw bad(`${option} takes a whole number from ${least} to ${most}, not '${printable(text)}'`);
 }
 
+const SUFFIXES: Readonly<Record<string, number>> = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 };
+
+/** Bytes: a whole number, with `k`, `M` or `G` behind it for powers of 1024. */
+export function byteCount(option: string, value: unknown, least: number, most: number): number {
+  const text = String(value);
+  const [, digits, suffix] = /^(\d+)([kmg]?)$/i.exec(text) ?? [];
+  const bytes = Number(digits) * (SUFFIXES[(suffix ?? '').toLowerCase()] as number);
+  if (bytes >= least && bytes <= most) return bytes;
+  throw bad(`${option} takes bytes from ${least} to ${most}, as 65536, 64k, 8M or 1G, not '${printable(text)}'`);
+}
+
+/** The value of an option that takes one of some words. */
+export function oneOf<T extends string>(option: string, value: unknown, words: readonly T[]): T {
+  const text = String(value);
+  const word = words.find((each) => each === text);
+  if (word !== undefined) return word;
+  throw bad(`${option} is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not '${printable(text)}'`);
+}
+
 /** A day: beyond it a limit limits nothing. */
 const MAX_TIMEOUT_SECONDS = 86400;
 

@@ -7,7 +7,7 @@ import type { AuthMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
 import { SshError } from '../errors.ts';
 import type { SshClient } from '../ssh_client.ts';
-import type { AlgorithmChoice, ConnectionChoice, TrustChoice } from './args.ts';
+import type { AlgorithmChoice, ConnectionChoice, TrustChoice } from './connection_args.ts';
 import { type Library, loadLibrary } from './entry.ts';
 import { readFirstLine } from './first_line.ts';
 import { type DefaultIdentities, defaultIdentities } from './identities.ts';
@@ -36,6 +36,8 @@ export async function openConnection(
     ],
     hostKey: policyOf(library, choice.trust),
     crypto: choice.crypto,
+    window: choice.window,
+    maxWindow: choice.maxWindow,
     algorithms: listsOf(choice.algorithms),
     // A server's greeting is for people; in a pipe, standard error is for what went wrong.
     ...(terminal === undefined ? {} : { onBanner: (text: string) => void process.stderr.write(bannerText(text)) }),

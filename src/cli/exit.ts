@@ -44,9 +44,13 @@ const MAX_LINE = 4000; // characters: room for two lists of algorithms
 
 /** The one line about an error, without its end. */
 export function errorLine(error: unknown): string {
-  if (!(error instanceof SshError))
-    return `puressh: ${oneLine(error instanceof Error ? String(error.stack) : String(error))}`;
-  return `puressh: ${oneLine(commandWording(error.message))} (${error.code})`;
+  return `puressh: ${errorText(error)}`;
+}
+
+/** The same without the name of the program. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof SshError)) return oneLine(error instanceof Error ? String(error.stack) : String(error));
+  return `${oneLine(commandWording(error.message))} (${error.code})`;
 }
 
 /** A line on standard error that is no error, without its end. */

@@ -1,26 +1,18 @@
-/** `puressh get`: one file from a server to a local path or to standard output. */
+/** `puressh get`: files from a server to local paths, or one to standard output. */
 
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { GetCommand } from './args.ts';
-import { outputStream } from './output.ts';
-import { remoteName, remotePath } from './target.ts';
+import { download } from './download.ts';
+import { remotePath } from './target.ts';
 import { transfer } from './transfer.ts';
+import type { GetCommand } from './transfer_args.ts';
 
-export async function get(command: GetCommand, signal: AbortSignal): Promise<number> {
-  const path = remotePath(command.remote);
-  const local = await localPath(command);
-  const name = path.split('/').pop() || path;
-  await transfer(command, name, signal, (sftp, options) =>
-    sftp.get(path, local ?? outputStream(), { ...options, trustEof: command.trustEof }),
+export function get(command: GetCommand, signal: AbortSignal): Promise<number> {
+  const { local, remotes } = command;
+  const sources = remotes.map((remote) => {
+    const path = remotePath(remote);
+    return { path, ...(/[*?[{]/.test(path) ? { pattern: path } : {}) };
+  });
+  const name = sources.length === 1 ? (sources[0]?.path.split('/').pop() ?? '') : `${sources.length} sources`;
+  return transfer(command, remotes[0] as (typeof remotes)[0], name, signal, (moving) =>
+    download(moving, sources, local, { trustEof: command.trustEof }),
   );
-  return 0;
-}
-
-/** Where the file goes; `undefined` is standard output. A directory takes it under its own name. */
-async function localPath({ local, remote }: GetCommand): Promise<string | undefined> {
-  if (local === '-') return undefined;
-  if (local === undefined) return remoteName(remote.path);
-  const isDirectory = /[/\\]$/.test(local) || (await stat(local).catch(() => undefined))?.isDirectory();
-  return isDirectory ? join(local, remoteName(remote.path)) : local;
 }

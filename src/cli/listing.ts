@@ -39,21 +39,37 @@ export function shownName(entry: DirectoryEntry): string {
   return printable(entry.name, MAX_NAME);
 }
 
+/** How long lines show what may be shown in more than one way. */
+export interface LongFormat {
+  /** Default: in full. */
+  readonly size?: (bytes: number) => string;
+  /** Names of owners and groups, as far as they are known. Default: the numbers. */
+  readonly users?: ReadonlyMap<number, string>;
+  readonly groups?: ReadonlyMap<number, string>;
+}
+
 /** Lines with type and permissions, owner, group, size, time (UTC) and name, in columns. */
-export function longLines(entries: readonly DirectoryEntry[]): string[] {
-  const rows = entries.map((entry) => longColumns(entry.attrs));
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(0, ...rows.map((row) => (row[column] as string).length)));
+export function longLines(entries: readonly DirectoryEntry[], format: LongFormat = {}): string[] {
+  const rows = entries.map((entry) => longColumns(entry.attrs, format));
+  const widths = [0, 1, 2, 3, 4].map((column) =>
+    rows.reduce((most, row) => Math.max(most, (row[column] as string).length), 0),
+  );
   return entries.map((entry, index) => {
     const row = rows[index] as readonly string[];
     return `${row.map((cell, column) => cell.padStart(widths[column] as number)).join('  ')}  ${shownName(entry)}`;
   });
 }
 
-function longColumns(attrs: Attributes): readonly string[] {
+function longColumns(attrs: Attributes, format: LongFormat): readonly string[] {
   const { uid, gid, size, mtime } = attrs;
   const time = mtime === undefined ? '-' : isoTime(mtime).slice(0, 16).replace('T', ' ');
-  return [modeText(attrs), ...[uid, gid, size].map((value) => (value === undefined ? '-' : String(value))), time];
+  const named = (id: number | undefined, names: ReadonlyMap<number, string> | undefined): string =>
+    id === undefined ? '-' : printable(names?.get(id) ?? String(id), MAX_OWNER);
+  const bytes = size === undefined ? '-' : (format.size?.(size) ?? String(size));
+  return [modeText(attrs), named(uid, format.users), named(gid, format.groups), bytes, time];
 }
+
+const MAX_OWNER = 64; // longer than names of users are, so that no server fills the line
 
 const letters: Readonly<Record<FileKind, string>> = {
   file: '-',

@@ -8,32 +8,22 @@ import process from 'node:process';
 import { SshError } from '../errors.ts';
 import { type Command, parseCommand } from './args.ts';
 import { EXIT_CONNECTION, EXIT_FAILED, errorLine, exitStatusOf, signalStatus } from './exit.ts';
+import { Interrupts } from './interrupts.ts';
 import { isOutputClosed } from './output.ts';
 
-/** Signals that end what runs, in good order: what is half written is removed. A second one ends it at once. */
-const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 async function main(argv: readonly string[]): Promise<number> {
-  const controller = new AbortController();
-  let received: string | undefined;
-  for (const name of ENDING) {
-    process.on(name, () => {
-      const status = signalStatus(name.slice(3));
-      if (received !== undefined) process.exit(status);
-      received = name;
-      controller.abort(new SshError('aborted', `Ended by ${name}`));
-    });
-  }
+  const interrupts = new Interrupts();
   // Without a listener a reader that goes away would end the process with a stack trace; writes report it themselves.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    return await execute(parseCommand(argv), controller.signal);
+    return await execute(parseCommand(argv), interrupts);
   } catch (error) {
-    return await failed(error, argv, received);
+    return await failed(error, argv, interrupts.status);
   }
 }
 
-async function execute(command: Command, signal: AbortSignal): Promise<number> {
+async function execute(command: Command, interrupts: Interrupts): Promise<number> {
+  const { signal } = interrupts;
   switch (command.name) {
     case 'help':
       return await (await import('./about.ts')).printUsage(command.topic);
@@ -47,16 +37,18 @@ async function execute(command: Command, signal: AbortSignal): Promise<number> {
       return await (await import('./ls.ts')).ls(command, signal);
     case 'run':
       return await (await import('./run.ts')).run(command, signal);
+    case 'sftp':
+      return await (await import('./shell/start.ts')).sftp(command, interrupts);
     case 'serve':
       return await (await import('./serve.ts')).serve(command, signal);
   }
 }
 
 /** Tells what went wrong, and how that is said to the caller. */
-async function failed(error: unknown, argv: readonly string[], received: string | undefined): Promise<number> {
+async function failed(error: unknown, argv: readonly string[], ended: number | undefined): Promise<number> {
   if (isOutputClosed(error)) return signalStatus('PIPE');
   await say(`${errorLine(error)}\n`);
-  if (received !== undefined) return signalStatus(received.slice(3));
+  if (ended !== undefined) return ended;
   if (!(error instanceof SshError)) return argv[0] === 'run' ? EXIT_CONNECTION : EXIT_FAILED;
   if (error.code === 'aborted') return signalStatus('INT');
   // What `run` answers is the command's: anything else must be told apart from it, as with ssh.

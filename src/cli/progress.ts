@@ -17,6 +17,16 @@ export interface ProgressState {
   /** Seconds since the start. */
   readonly seconds: number;
   readonly done: boolean;
+  /** Where more than one file is moved. */
+  readonly files?: FileCount | undefined;
+}
+
+/** How many files are through, of how many. */
+export interface FileCount {
+  readonly done: number;
+  readonly known: number;
+  /** Whether `known` files are all there will be. */
+  readonly all: boolean;
 }
 
 /** A terminal to write to. */
@@ -31,21 +41,29 @@ const MAX_NAME = 4096;
 
 /** The line, no longer than `columns`: a name that is too long is cut in its middle. */
 export function progressLine(state: ProgressState, columns: number = WITHOUT_COLUMNS): string {
-  const { bytes, total, rate, seconds, done } = state;
+  const { bytes, total, rate, seconds, done, files } = state;
   const speed = `${formatBytes(rate)}/s`;
-  const fields =
-    total === undefined || total <= 0
-      ? [formatBytes(bytes), speed, formatDuration(seconds)]
-      : [
-          `${String(percent(bytes, total, done)).padStart(3)}%`,
-          done ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(total)}`,
-          speed,
-          done ? formatDuration(seconds) : `${formatDuration((total - bytes) / rate)} left`,
-        ];
+  const isEndKnown = total !== undefined && total > 0 && files?.all !== false;
+  const fields = !isEndKnown
+    ? [...countField(state), formatBytes(bytes), speed, formatDuration(seconds)]
+    : [
+        ...countField(state),
+        `${String(percent(bytes, total, done)).padStart(3)}%`,
+        done ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(total)}`,
+        speed,
+        done ? formatDuration(seconds) : `${formatDuration((total - bytes) / rate)} left`,
+      ];
   const numbers = fields.join('  ');
   const room = Math.min(Math.max(8, Math.floor(columns * NAME_SHARE)), columns - numbers.length - 2);
   const line = room >= 4 ? `${shorten(printable(state.name, MAX_NAME), room)}  ${numbers}` : numbers;
   return line.slice(0, columns);
+}
+
+/** `12/340 files`, with a `+` while more may be found. */
+function countField({ files, done }: ProgressState): string[] {
+  if (files === undefined) return [];
+  const of = done ? String(files.done) : `${files.done}/${files.known}${files.all ? '' : '+'}`;
+  return [`${of} ${of === '1' ? 'file' : 'files'}`];
 }
 
 /** 100 is for what is complete only, however little is missing. */
@@ -67,7 +85,7 @@ const SMOOTHING_MS = 2000; // a rate that jumps cannot be read
 /** Draws a progress line as numbers come in. */
 export class ProgressMeter {
   readonly #output: ProgressOutput;
-  readonly #name: string;
+  #name: string;
   readonly #now: () => number;
   readonly #start: number;
   #drawnAt = -Infinity;
@@ -77,6 +95,7 @@ export class ProgressMeter {
   #width = 0;
   #bytes = 0;
   #total: number | undefined;
+  #files: FileCount | undefined;
 
   /** `now` gives milliseconds. */
   constructor(output: ProgressOutput, name: string, now: () => number = () => performance.now()) {
@@ -87,11 +106,13 @@ export class ProgressMeter {
     this.#lastAt = this.#start;
   }
 
-  /** Tells how far it is; draws if it is time to. */
-  update(bytes: number, total: number | undefined): void {
+  /** Tells how far it is, of many files with which is under way; draws if it is time to. */
+  update(bytes: number, total: number | undefined, files?: FileCount, name: string = this.#name): void {
     const now = this.#now();
     this.#bytes = bytes;
     this.#total = total;
+    this.#files = files;
+    this.#name = name;
     if (now - this.#drawnAt < EVERY_MS) return;
     const elapsed = now - this.#lastAt;
     if (elapsed > 0) {
@@ -105,11 +126,13 @@ export class ProgressMeter {
     this.#draw(false, this.#rate ?? 0);
   }
 
-  /** Every one of `bytes` arrived: the last state stays on the terminal. */
-  done(bytes: number): void {
+  /** Every one of `bytes` arrived, of `files` files where there were many: the last state stays on the terminal. */
+  done(bytes: number, files?: number, name: string = this.#name): void {
     const seconds = this.#seconds();
     this.#bytes = bytes;
     this.#total = bytes;
+    this.#files = files === undefined ? undefined : { done: files, known: files, all: true };
+    this.#name = name;
     this.#draw(true, seconds > 0 ? this.#bytes / seconds : 0);
     this.#output.write('\n');
   }
@@ -125,7 +148,15 @@ export class ProgressMeter {
   }
 
   #draw(done: boolean, rate: number): void {
-    const state = { name: this.#name, bytes: this.#bytes, total: this.#total, rate, seconds: this.#seconds(), done };
+    const state = {
+      name: this.#name,
+      bytes: this.#bytes,
+      total: this.#total,
+      files: this.#files,
+      rate,
+      seconds: this.#seconds(),
+      done,
+    };
     // The last column stays free: writing there makes some terminals go to the next line.
     const line = progressLine(state, (this.#output.columns || WITHOUT_COLUMNS) - 1);
     const width = [...line].length;

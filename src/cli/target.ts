@@ -2,8 +2,13 @@
  * What `user@host` and `user@host:path` on a command line mean. Text in, parts out: resolves no name, reads no file.
  */
 
-import { printable } from '../bytes/text.ts';
+import { decodeLenient, printable, toBytes } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
+import { localNameFault } from '../sftp/names.ts';
+import type { RemotePath } from '../sftp/options.ts';
+
+const SLASH = 0x2f;
+const COLON = 0x3a;
 
 /** Who to be, and where. `username` is absent where none was written. */
 export interface HostTarget {
@@ -67,12 +72,16 @@ export function remotePath({ path }: RemoteTarget): string {
  * The last component of a remote path, for the name of a local file. Throws `bad-argument` where there is none that is
  * safe to use: a name that came from elsewhere must not choose another directory.
  */
-export function remoteName(path: string): string {
-  const name = path.replace(/\/+$/, '').split('/').pop() as string;
-  if (name === '' || name === '.' || name === '..' || /[\\:\0]/.test(name)) {
+export function remoteName(path: RemotePath): string {
+  const bytes = toBytes(path);
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === SLASH) end--;
+  const name = bytes.subarray(bytes.lastIndexOf(SLASH, end - 1) + 1, end);
+  const fault = end === 0 ? 'is empty' : localNameFault(name);
+  if (fault !== undefined || name.includes(COLON)) {
     throw bad(`'${printable(path)}' gives no name for the local file: write one after it`);
   }
-  return name;
+  return decodeLenient(name);
 }
 
 function bad(message: string): SshError {

@@ -1,56 +1,67 @@
-/** What `get` and `put` share: the session, the progress line, the clock and the report. */
+/** What the commands `get` and `put` share: the session, the progress line, the clock, the report and the status. */
 
 import process from 'node:process';
-import { DEFAULT_WINDOW } from '../core/options.ts';
+import { DEFAULT_MAX_WINDOW, DEFAULT_WINDOW } from '../core/options.ts';
 import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
-import type { TransferOptions, TransferStats } from '../sftp/options.ts';
-import type { GetCommand, PutCommand } from './args.ts';
 import { openConnection } from './connection.ts';
+import { EXIT_FAILED, errorLine, noticeLine } from './exit.ts';
 import { jsonLine } from './json_line.ts';
+import type { Moving } from './move.ts';
 import { print } from './output.ts';
 import { ProgressMeter } from './progress.ts';
 import { algorithmReport, transferReport } from './report.ts';
+import type { Summary } from './summary.ts';
+import type { HostTarget } from './target.ts';
+import type { GetCommand, PutCommand } from './transfer_args.ts';
 
-/** One transfer, on a session that is open. */
-export type Move<S extends TransferStats> = (sftp: SftpClient, options: TransferOptions) => Promise<S>;
-
-/** Connects, moves one file, and reports. Rejects with an `SshError` unless every byte arrived. */
-export async function transfer<S extends TransferStats>(
+/** Connects, moves what is to be moved, and reports. Rejects with an `SshError` where that is one file, or all that is left. */
+export async function transfer(
   command: GetCommand | PutCommand,
+  host: HostTarget,
   name: string,
   signal: AbortSignal,
-  move: Move<S>,
-): Promise<S> {
-  const ssh = await openConnection(command.remote, command.connection, signal);
+  move: (moving: Moving) => Promise<Summary>,
+): Promise<number> {
+  const { connection, move: choice } = command;
+  const ssh = await openConnection(host, connection, signal);
   try {
     const sftp = await ssh.sftp({ signal });
     const meter = progressMeter(command, name);
     const started = performance.now();
-    let stats: S;
-    try {
-      stats = await move(sftp, {
-        signal,
-        requests: command.requests,
-        onProgress: meter && (({ bytes, total }) => meter.update(bytes, total)),
-      });
-    } catch (error) {
+    const summary = await move({ sftp, signal, choice, meter, local: (path) => path }).catch(async (error) => {
       meter?.clear();
       await lastWords(sftp, error);
       throw error;
-    }
+    });
     const milliseconds = performance.now() - started;
-    meter?.done(stats.bytes);
+    tell(summary);
     if (command.json) {
-      const direction = command.name === 'get' ? 'toClient' : 'toServer';
-      const algorithms = algorithmReport(ssh.info.algorithms, direction);
-      const report = transferReport({ ...stats, milliseconds, window: DEFAULT_WINDOW }, algorithms);
-      await print(`${jsonLine(report)}\n`);
+      const { window = DEFAULT_WINDOW } = connection;
+      const { maxWindow = Math.max(window, DEFAULT_MAX_WINDOW) } = connection;
+      const algorithms = algorithmReport(ssh.info.algorithms, command.name === 'get' ? 'toClient' : 'toServer');
+      await print(`${jsonLine(transferReport(summary, { milliseconds, window, maxWindow }, algorithms))}\n`);
     }
-    return stats;
+    return summary.failedTotal > 0 ? EXIT_FAILED : 0;
   } finally {
     await ssh.close();
   }
+}
+
+/** A line for everything that is not as it was asked for. */
+export function tell(
+  summary: Summary,
+  say: (line: string) => void = (line) => process.stderr.write(`${line}\n`),
+): void {
+  for (const warning of summary.warnings) say(noticeLine(warning));
+  for (const { path, why } of summary.skipped) say(noticeLine(`${path} ${why}: left out`));
+  unlisted(summary.skippedTotal - summary.skipped.length, 'left out', say);
+  for (const { error } of summary.failed) say(errorLine(error));
+  unlisted(summary.failedTotal - summary.failed.length, 'failed', say);
+}
+
+function unlisted(count: number, what: string, say: (line: string) => void): void {
+  if (count > 0) say(noticeLine(`${count} more ${what}`));
 }
 
 /** Milliseconds that a server which is silent may keep us after an interruption. */

@@ -23,3 +23,18 @@ export function formatDuration(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, '0');
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
+
+const BINARY_UNITS = ['', 'K', 'M', 'G', 'T', 'P'] as const;
+
+/** `999`, `1.0K`, `12K`, `3.4M`: powers of 1024, rounded up, as `ls -h` and `df -h` write them. */
+export function formatBinary(bytes: number): string {
+  let unit = 0;
+  let value = bytes;
+  while (Math.ceil(value) >= 1024 && unit < BINARY_UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  if (unit === 0) return String(value);
+  const tenths = Math.ceil(value * 10) / 10;
+  return `${tenths < 10 ? tenths.toFixed(1) : Math.ceil(value)}${BINARY_UNITS[unit]}`;
+}

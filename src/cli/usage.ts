@@ -16,42 +16,62 @@ const CONNECTION = `Connection:
       --timeout SECONDS      limit for connecting and logging in`;
 
 const TRANSFER = `Transfer:
+  -r, --recursive            directories with all that is in them
+  -p, --preserve             keep permissions and times
+      --resume               go on where an earlier transfer with --resume ended
+      --overwrite always|never|newer|different
+                             which files that are there are replaced; default always
+      --exclude GLOB         leave out what matches, with -r; may be repeated
+      --symlinks skip|follow|copy
+                             what becomes of symbolic links, with -r; default skip
+      --verify size|hash|content
+                             how a file is compared when it is whole; default size
   -R, --requests N           reads or writes pending at once; default 128
+      --request-size SIZE    bytes a read or write; default what the server takes
       --json                 print one JSON object about the transfer
   -q, --quiet                no progress line`;
+
+const WINDOW = `      --window SIZE          receive window at first; default 2M. Sizes take k, M and G
+      --max-window SIZE      what it may grow to; default 64M`;
 
 const EXIT = `Exit status: 0 every byte arrived; 1 a file or the transfer failed; 2 wrong use; 255 no connection, or it broke;
 128 + n ended by signal n.`;
 
 const OVERVIEW = `Usage: puressh <command> [options] [user@]host[:path] ...
 
-  puressh get [user@]host:path [local]   download a file; - is standard output
-  puressh put local [user@]host:path     upload a file; - is standard input
-  puressh ls  [user@]host:[path]         list a directory
-  puressh run [user@]host command ...    run a command
-  puressh serve                          an SFTP server, until Ctrl-C
+  puressh get [user@]host:path ... [local]   download files, or with -r directories; - is standard output
+  puressh put local ... [user@]host:path     upload files, or with -r directories; - is standard input
+  puressh ls  [user@]host:[path]             list a directory
+  puressh run [user@]host command ...        run a command
+  puressh sftp [user@]host[:path]            a shell on the files of a server
+  puressh serve                              an SFTP server, until Ctrl-C
 
 puressh <command> --help lists the options; puressh --version prints the version.`;
 
-const GET = `Usage: puressh get [options] [user@]host:path [local]
+const GET = `Usage: puressh get [options] [user@]host:path ... [local]
 
-Downloads a file. Without local it keeps its name; a local directory takes it under that name; - is standard output.
-The file appears under its name when all of it is there.
+Downloads files. Without local they keep their names; a local directory takes them under those; - is standard output.
+Several files need a directory. A path with wildcards, as 'host:logs/*.gz', is every file that matches.
+A file appears under its name when all of it is there.
 
 ${TRANSFER}
       --trust-eof            take the end of the file for right where the server stated a larger size, as sysfs does
+${WINDOW}
 
 ${CONNECTION}
 
 ${EXIT}`;
 
-const PUT = `Usage: puressh put [options] local [user@]host:path
+const PUT = `Usage: puressh put [options] local ... [user@]host:path
 
-Uploads a file; - is standard input. An empty path, or one that ends in /, takes it under its own name.
-The file appears under its name when all of it is there.
+Uploads files; - is standard input. An empty path, one that ends in /, or a directory takes them under their own names.
+A file appears under its name when all of it is there.
 
 ${TRANSFER}
+      --lanes N              channels that one large upload may spread over; default 8
+      --append               write behind the end of the remote file
       --in-place             write into the remote file itself, for servers that cannot replace one in a single step
+${WINDOW}
 
 ${CONNECTION}
 
@@ -81,6 +101,20 @@ Run:
 ${CONNECTION}
 
 Exit status: that of the command; 128 + n if signal n ended it; 255 if anything else failed.`;
+
+const SFTP = `Usage: puressh sftp [options] [user@]host[:path]
+
+A shell on the files of a server, for a person at a terminal or for commands from a file. help lists its commands.
+
+Shell:
+  -b, --batch FILE           run the commands in FILE, - is standard input, up to the first that fails; one that
+                             begins with - may fail, one that begins with @ is not shown
+  -q, --quiet                no progress, and no commands shown with -b
+${WINDOW}
+
+${CONNECTION}
+
+${EXIT}`;
 
 const SERVE = `Usage: puressh serve [options]
 
@@ -119,5 +153,6 @@ export const usage: Readonly<Record<CommandName | '', string>> = {
   put: PUT,
   ls: LS,
   run: RUN,
+  sftp: SFTP,
   serve: SERVE,
 };

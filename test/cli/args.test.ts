@@ -18,14 +18,24 @@ const connection = {
   algorithms: {},
 };
 
+const move = {
+  recursive: false,
+  preserve: false,
+  resume: false,
+  overwrite: 'always',
+  symlinks: 'skip',
+  exclude: [],
+};
+
 describe('parseCommand', () => {
   it('reads get with everything left out', () => {
     assert.deepEqual(parse('get ada@host:/big.log'), {
       name: 'get',
-      remote: { username: 'ada', host: 'host', path: '/big.log' },
+      remotes: [{ username: 'ada', host: 'host', path: '/big.log' }],
       json: false,
       quiet: false,
       trustEof: false,
+      move,
       connection,
     });
   });
@@ -33,15 +43,26 @@ describe('parseCommand', () => {
   it('reads get with every option', () => {
     const line =
       'get -P 2222 -i one -i two -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
-      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q --trust-eof ada@[::1]:x y';
+      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q --trust-eof ' +
+      '-r -p --overwrite newer --exclude *.o --exclude /tmp --symlinks copy --request-size 64k --window 1M ' +
+      '--max-window 1G ada@[::1]:x y';
     assert.deepEqual(parse(line), {
       name: 'get',
-      remote: { username: 'ada', host: '::1', path: 'x' },
+      remotes: [{ username: 'ada', host: '::1', path: 'x' }],
       local: 'y',
       json: true,
       quiet: true,
       trustEof: true,
-      requests: 1,
+      move: {
+        requests: 1,
+        requestSize: 65536,
+        recursive: true,
+        preserve: true,
+        resume: false,
+        overwrite: 'newer',
+        symlinks: 'copy',
+        exclude: ['*.o', '/tmp'],
+      },
       connection: {
         port: 2222,
         identities: ['one', 'two'],
@@ -50,6 +71,8 @@ describe('parseCommand', () => {
         crypto: 'pure',
         algorithms: { cipher: ['aes128-ctr', 'aes256-ctr'], kex: ['k'], mac: ['m'], hostKey: ['h'] },
         timeout: 2500,
+        window: 1048576,
+        maxWindow: 1073741824,
       },
     });
   });
@@ -62,15 +85,45 @@ describe('parseCommand', () => {
 
   it('takes what follows -- as operands', () => {
     const command = parse('put -- -file host:x') as Command & { name: 'put' };
-    assert.equal(command.local, '-file');
+    assert.deepEqual(command.locals, ['-file']);
   });
 
   it('reads put', () => {
     const command = parse('put ./a:b host:dir/') as Command & { name: 'put' };
-    assert.equal(command.local, './a:b');
+    assert.deepEqual(command.locals, ['./a:b']);
     assert.deepEqual(command.remote, { host: 'host', path: 'dir/' });
-    assert.equal(command.inPlace, false);
+    assert.deepEqual([command.inPlace, command.append], [false, false]);
     assert.equal((parse('put --in-place x host:y') as typeof command).inPlace, true);
+    assert.equal((parse('put --append x host:y') as typeof command).append, true);
+    const { move: manner } = parse('put --lanes 4 --resume --verify hash x host:y') as typeof command;
+    assert.deepEqual(manner, { ...move, lanes: 4, resume: true, verify: 'hash' });
+  });
+
+  it('reads several sources, of which the last argument is the target', () => {
+    const got = parse('get host:a host:b/c there') as Command & { name: 'get' };
+    assert.deepEqual(
+      got.remotes.map(({ path }) => path),
+      ['a', 'b/c'],
+    );
+    assert.equal(got.local, 'there');
+    const sent = parse('put a b c host:there') as Command & { name: 'put' };
+    assert.deepEqual(sent.locals, ['a', 'b', 'c']);
+    assert.equal(sent.remote.path, 'there');
+  });
+
+  it('reads sftp', () => {
+    assert.deepEqual(parse('sftp ada@host'), {
+      name: 'sftp',
+      remote: { username: 'ada', host: 'host', path: '' },
+      quiet: false,
+      connection,
+    });
+    const target = (text: string) => (parse(`sftp ${text}`) as Command & { name: 'sftp' }).remote;
+    assert.deepEqual(target('host:/srv'), { host: 'host', path: '/srv' });
+    assert.deepEqual(target('ada@[::1]'), { username: 'ada', host: '::1', path: '' });
+    assert.deepEqual(target('[::1]:x'), { host: '::1', path: 'x' });
+    const batch = parse('sftp -q -b - --window 64k host') as Command & { name: 'sftp' };
+    assert.deepEqual([batch.batch, batch.quiet, batch.connection.window], ['-', true, 65536]);
   });
 
   it('reads ls', () => {
@@ -167,13 +220,42 @@ describe('parseCommand', () => {
 describe('parseCommand refuses', () => {
   const cases: [string, RegExp][] = [
     ['', /No command given/],
-    ['fetch host:x', /no command fetch: write puressh get, put, ls, run or serve/],
+    ['fetch host:x', /no command fetch: write puressh get, put, ls, run, sftp or serve/],
     ['constructor', /no command constructor/],
     ['--json get host:x', /--json stands before a command/],
-    ['get', /missing: write puressh get \[user@\]host:path \[local\]/],
+    ['get', /missing: write puressh get \[user@\]host:path \.\.\. \[local\]/],
     ['get x', /names no server/],
     ['get host:', /names no file after the colon/],
-    ['get host:x y z', /One argument too many, z/],
+    ['get host:x y z', /y has no colon and so names no server/],
+    ['get host:x other:y z', /other:y is on another server than host:x/],
+    ['get host:x ada@host:y z', /another server/],
+    ['get host:x host:y -', /Standard output takes one file/],
+    ['get -r host:x -', /Standard output is no file that --recursive/],
+    ['get --resume host:x -', /Standard output is no file that --resume/],
+    ['put - x host:y', /cannot be one of several/],
+    ['put --preserve - host:y', /Standard input is no file that --preserve/],
+    ['put --append --resume x host:y', /--append and --resume contradict/],
+    ['put -r --append x host:y', /--append and --recursive contradict/],
+    ['get --resume --overwrite newer host:x', /--resume and --overwrite contradict/],
+    ['get --overwrite no host:x', /--overwrite is always, never, newer or different, not 'no'/],
+    ['get --verify host:x', /Something is missing/],
+    ['get --verify md5 host:x', /--verify is size, hash or content, not 'md5'/],
+    ['get -r --verify hash host:x', /--verify is for single files/],
+    ['get --exclude *.o host:x', /--exclude is for directories: give -r too/],
+    ['get --symlinks copy host:x', /--symlinks is for directories: give -r too/],
+    ['get -r --symlinks keep host:x', /--symlinks is skip, follow or copy, not 'keep'/],
+    ['get --window 1k host:x', /--window takes bytes from 32768 to 4294967295, as .*, not '1k'/],
+    ['get --window 8G host:x', /not '8G'/],
+    ['get --window 2T host:x', /not '2T'/],
+    ['get --window 4M --max-window 2M host:x', /--max-window 2M is less than --window 4M/],
+    ['get --request-size 0 host:x', /--request-size takes bytes from 1/],
+    ['get --lanes 4 host:x', /--lanes.*see puressh get --help/],
+    ['put --lanes 0 x host:y', /--lanes takes a whole number from 1/],
+    ['sftp', /Something is missing: write puressh sftp/],
+    ['sftp host other', /One argument too many, other/],
+    ['sftp --batch= host', /--batch needs the path of a file/],
+    ['sftp --password-stdin host', /both read standard input/],
+    ['sftp --password-stdin -b - host', /both read standard input/],
     ['put', /Something is missing/],
     ['put x', /Something is missing/],
     ['put host:x y', /y has no colon and so names no server/],

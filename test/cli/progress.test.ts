@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ProgressMeter, progressLine } from '../../src/cli/progress.ts';
-import { formatBytes, formatDuration } from '../../src/cli/units.ts';
+import { formatBinary, formatBytes, formatDuration } from '../../src/cli/units.ts';
 
 describe('formatBytes', () => {
   const cases: [number, string][] = [
@@ -22,6 +22,20 @@ describe('formatBytes', () => {
     [2 ** 53, '9.01 PB'],
   ];
   for (const [bytes, text] of cases) it(`writes ${bytes} as ${text}`, () => assert.equal(formatBytes(bytes), text));
+});
+
+describe('formatBinary', () => {
+  const cases: [number, string][] = [
+    [0, '0'],
+    [1023, '1023'],
+    [1024, '1.0K'],
+    [1025, '1.1K'],
+    [10240, '10K'],
+    [10241, '11K'],
+    [1048575, '1.0M'],
+    [2 ** 40, '1.0T'],
+  ];
+  for (const [bytes, text] of cases) it(`writes ${bytes} as ${text}`, () => assert.equal(formatBinary(bytes), text));
 });
 
 describe('formatDuration', () => {
@@ -48,6 +62,21 @@ describe('progressLine', () => {
   it('shows time taken when done', () => {
     const line = progressLine({ ...state, bytes: 1073741824, seconds: 4.8, done: true }, 100);
     assert.equal(line, 'big.log  100%  1.07 GB  224 MB/s  0:05');
+  });
+  it('shows how many files are through, and that there may be more', () => {
+    const files = { done: 12, known: 340, all: true };
+    const text = '12/340 files   42%  451 MB of 1.07 GB  224 MB/s  0:03 left';
+    assert.equal(progressLine({ ...state, files }, 120), `big.log  ${text}`);
+    assert.equal(
+      progressLine({ ...state, files: { ...files, all: false } }, 120),
+      'big.log  12/340+ files  451 MB  224 MB/s  0:02',
+    );
+    const end = { ...state, bytes: 1073741824, done: true, seconds: 4.8 };
+    assert.equal(
+      progressLine({ ...end, files: { done: 340, known: 340, all: true } }, 120),
+      'big.log  340 files  100%  1.07 GB  224 MB/s  0:05',
+    );
+    assert.match(progressLine({ ...end, files: { done: 1, known: 1, all: true } }, 120), / 1 file /);
   });
   it('is never 100% before it is done', () => {
     assert.match(progressLine({ ...state, bytes: 1073741823 }, 100), / 99%/);

@@ -66,16 +66,26 @@ describe('puressh get', () => {
     assert.equal(ended.stderr, '');
     assert.match(ended.stdout.toString(), /^\{.*\}\n$/);
     const report = JSON.parse(ended.stdout.toString());
-    const { seconds, megabytesPerSecond, maxRequestsInFlight, maxBytesInFlight, ...rest } = report;
+    const { seconds, megabytesPerSecond, requests, maxRequestsInFlight, maxBytesInFlight, ...others } = report;
+    const { roundTrip, window, adjustments, shortReads, ...rest } = others;
     assert.deepEqual(rest, {
       bytes: content.length,
-      window: 2097152,
+      lanes: 1,
+      maxWindow: 67108864,
+      resumedFrom: 0,
+      files: 1,
+      directories: 0,
+      links: 0,
+      skipped: [],
+      failed: [],
       algorithms: { kex: 'ecdh-sha2-nistp384', hostKey: 'ssh-ed25519', cipher: 'aes256-ctr', mac: 'hmac-sha2-512' },
     });
     assert.ok(seconds > 0 && seconds < 60);
     assert.ok(Math.abs(megabytesPerSecond - content.length / 1e6 / seconds) < 0.01);
     assert.ok(maxRequestsInFlight > 1 && maxRequestsInFlight <= 128);
     assert.ok(maxBytesInFlight > 32768 && maxBytesInFlight <= 128 * 262144);
+    assert.ok(requests > content.length / 262144 && window >= 2097152 && adjustments > 0 && shortReads >= 0);
+    assert.ok(roundTrip === null || roundTrip > 0);
   });
 
   it('has no MAC to report with AES-GCM, and one request in flight with -R 1', options, async () => {
@@ -128,8 +138,10 @@ describe('puressh put', () => {
     assert.equal(ended.status, 0, ended.stderr);
     assert.ok(readFileSync(path).equals(content));
     const report = JSON.parse(ended.stdout.toString());
-    const members = ['bytes', 'seconds', 'megabytesPerSecond', 'maxRequestsInFlight', 'maxBytesInFlight'];
-    assert.deepEqual(Object.keys(report), [...members, 'window', 'algorithms']);
+    const before = ['bytes', 'seconds', 'megabytesPerSecond', 'requests', 'maxRequestsInFlight', 'maxBytesInFlight'];
+    const line = ['shortReads', 'lanes', 'roundTrip', 'window', 'maxWindow', 'adjustments', 'resumedFrom'];
+    const count = ['files', 'directories', 'links', 'skipped', 'failed', 'algorithms'];
+    assert.deepEqual(Object.keys(report), [...before, ...line, ...count]);
     assert.equal(report.bytes, content.length);
   });
 

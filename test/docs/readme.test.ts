@@ -89,7 +89,8 @@ describe('documents', () => {
     const explained = read('docs/cli.md');
     const options = new Set(help.match(/(?<=[\s,])--?[a-zA-Z][a-z-]*/g));
     for (const general of ['--help', '--version', '-P', '-R']) options.delete(general);
-    for (const long of ['--port', '--identity', '--requests', '--quiet', '--long', '--no-stdin']) options.delete(long);
+    const longs = ['port', 'identity', 'requests', 'quiet', 'long', 'no-stdin', 'recursive', 'preserve', 'batch'];
+    for (const long of longs) options.delete(`--${long}`);
     assert.ok(options.size > 15);
     for (const option of options) assert.ok(explained.includes(option), option);
   });

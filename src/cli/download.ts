@@ -1,0 +1,179 @@
+/** Downloads of one command: from what is written to files, one or many, and what became of them. */
+
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { printable } from '../bytes/text.ts';
+import { SshError } from '../errors.ts';
+import type { SftpClient } from '../sftp/client.ts';
+import type { Progress, RemotePath } from '../sftp/options.ts';
+import { type Attributes, fileKind } from '../sftp/proto/attrs.ts';
+import type { TreeOptions } from '../sftp/tree/options.ts';
+import { keepReason } from '../sftp/tree/overwrite.ts';
+import { bad } from './arg_values.ts';
+import { eachOf, fileOptions, finished, type Moving, Tally, treeOptions } from './move.ts';
+import { outputStream } from './output.ts';
+import { type Found, matches, type RemoteSource } from './remote_sources.ts';
+import { Summary } from './summary.ts';
+import { remoteName } from './target.ts';
+
+/** One file or directory of the server, and what is known of it. */
+interface Item {
+  readonly path: RemotePath;
+  /** As it is shown. */
+  readonly name: string;
+  readonly attrs?: Attributes | undefined;
+}
+
+export interface DownloadOptions {
+  /** Whether a file may end before the size that the server states. */
+  readonly trustEof: boolean;
+}
+
+interface Download extends Item {
+  /** The local path; absent: standard output. */
+  readonly local: string | undefined;
+}
+
+/**
+ * Downloads everything. Without `local` everything keeps its name, `-` is standard output. What is wrong with one of several
+ * files is in the summary, and everything else an error.
+ */
+export async function download(
+  moving: Moving,
+  sources: readonly RemoteSource[],
+  local: string | undefined,
+  options: DownloadOptions,
+): Promise<Summary> {
+  const summary = new Summary();
+  const items = await itemsOf(moving, sources);
+  const isMany = sources.length > 1 || sources.some(({ pattern }) => pattern !== undefined && items.length > 1);
+  const downloads = await placed(moving, items, local, isMany);
+  const tally = new Tally(moving.meter, downloads.length);
+  const one = async (item: Download, at: number): Promise<void> => {
+    try {
+      if (moving.choice.recursive && fileKind(item.attrs ?? {}) === 'directory') {
+        await directory(moving, item, options, summary, tally.tree(at));
+      } else {
+        await file(moving, item, options, summary, progressOf(moving, tally, at, item, isMany));
+      }
+    } catch (error) {
+      if (!isMany) throw error;
+      summary.fail(shownPath(item.path), error);
+    }
+    tally.through(at);
+  };
+  await eachOf([...downloads.entries()], ([at, item]) => one(item, at));
+  return finished(moving.meter, summary, isMany || summary.files !== 1);
+}
+
+function progressOf({ meter }: Moving, tally: Tally, at: number, { name }: Item, isMany: boolean): OnProgress {
+  if (isMany || meter === undefined) return tally.file(at, name);
+  return ({ bytes, total }) => meter.update(bytes, total, undefined, name);
+}
+
+/** What the sources name. Asks only about wildcards and, with `-r`, about what may be a directory. */
+async function itemsOf({ sftp, signal, choice }: Moving, sources: readonly RemoteSource[]): Promise<Item[]> {
+  const found = (await Promise.all(sources.map((source) => matches(sftp, source, signal)))).flat();
+  const asked = choice.recursive ? found.map((item) => withKind(sftp, item, signal)) : found;
+  return (await Promise.all(asked)).map((item) => ({ ...item, name: lastPart(item.path) }));
+}
+
+/** A link on the command line means what it leads to, whatever becomes of those in directories. */
+async function withKind(sftp: SftpClient, { path, attrs }: Found, signal: AbortSignal): Promise<Found> {
+  const isKnown = attrs !== undefined && fileKind(attrs) !== 'symlink';
+  return { path, attrs: isKnown ? attrs : await sftp.stat(path, { signal }) };
+}
+
+/** Where everything goes. Several need a directory; one goes into it under its own name. */
+async function placed(
+  moving: Moving,
+  items: readonly Item[],
+  local: string | undefined,
+  isMany: boolean,
+): Promise<Download[]> {
+  if (local === '-' && !isMany) return items.map((item) => ({ ...item, local: undefined }));
+  const target = local === undefined ? undefined : moving.local(local);
+  const isInto = local === undefined || /[/\\]$/.test(local) || (await isDirectory(target as string));
+  if (isMany && !isInto) {
+    throw new SshError('bad-local-file', `${printable(local as string, 1024)} is no directory for several files`, {
+      operation: 'open',
+    });
+  }
+  const folder = target ?? moving.local('');
+  return distinct(items.map((item) => ({ ...item, local: isInto ? inFolder(item, folder) : folder })));
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
+}
+
+/** A directory whose name says nothing, as `.`, goes where it is asked to go and not below. */
+function inFolder({ path, attrs }: Item, folder: string): string {
+  const isUnnamed = typeof path === 'string' && /(?:^|\/)\.{0,2}\/*$/.test(path);
+  if (isUnnamed && fileKind(attrs ?? {}) === 'directory') return folder === '' ? '.' : folder;
+  const name = remoteName(path);
+  return folder === '' ? name : join(folder, name);
+}
+
+function distinct(downloads: readonly Download[]): Download[] {
+  const taken = new Map<string, RemotePath>();
+  for (const { local, path } of downloads) {
+    const other = local === undefined ? undefined : taken.get(local);
+    if (other !== undefined) {
+      throw bad(`${shownPath(other)} and ${shownPath(path)} would both become ${printable(local as string, 1024)}`);
+    }
+    if (local !== undefined) taken.set(local, path);
+  }
+  return [...downloads];
+}
+
+type OnProgress = ((progress: Progress) => void) | undefined;
+
+async function directory(
+  { sftp, signal, choice }: Moving,
+  { path, local }: Download,
+  { trustEof }: DownloadOptions,
+  summary: Summary,
+  onProgress: TreeOptions['onProgress'],
+): Promise<void> {
+  if (local === undefined) throw bad(`${shownPath(path)} is a directory, which standard output cannot take`);
+  const result = await sftp.getTree(path, local, { ...treeOptions(choice), signal, trustEof, onProgress });
+  summary.tree(shownPath(path), result);
+}
+
+async function file(
+  moving: Moving,
+  item: Download,
+  { trustEof }: DownloadOptions,
+  summary: Summary,
+  onProgress: OnProgress,
+): Promise<void> {
+  const { sftp, signal, choice } = moving;
+  const { path, local } = item;
+  const why = await keptBecause(moving, item);
+  if (why !== undefined) return summary.skip(local as string, why);
+  const options = { ...fileOptions(choice), signal, trustEof, onProgress };
+  const { overwrite } = choice;
+  summary.file(await sftp.get(path, local ?? outputStream(), { ...options, overwrite: overwrite !== 'never' }));
+}
+
+/** Asks only where not everything is replaced. */
+async function keptBecause({ sftp, signal, choice }: Moving, item: Download): Promise<string | undefined> {
+  const { path, local, attrs } = item;
+  const { overwrite } = choice;
+  if (overwrite === 'always' || local === undefined) return undefined;
+  const there = await stat(local).catch(() => undefined);
+  if (there === undefined || there.isDirectory()) return undefined;
+  const from = attrs ?? (overwrite === 'never' ? {} : await sftp.stat(path, { signal }));
+  const target = { size: there.size, modified: Math.floor(there.mtimeMs / 1000) };
+  return keepReason(overwrite, { size: from.size, modified: from.mtime }, target);
+}
+
+function lastPart(path: RemotePath): string {
+  const text = typeof path === 'string' ? path : printable(path, 65536);
+  return text.replace(/\/+$/, '').split('/').pop() || text;
+}
+
+function shownPath(path: RemotePath): string {
+  return printable(path, 1024);
+}

@@ -1,0 +1,138 @@
+/** What `get` and `put` share beside the session: what is shown meanwhile, how many files are under way, which are left alone. */
+
+import type { SftpClient } from '../sftp/client.ts';
+import type { TreeOptions, TreeProgress } from '../sftp/tree/options.ts';
+import type { ProgressMeter } from './progress.ts';
+import type { Summary } from './summary.ts';
+import type { MoveChoice } from './transfer_args.ts';
+
+/** Everything that moving needs. */
+export interface Moving {
+  readonly sftp: SftpClient;
+  readonly signal: AbortSignal;
+  readonly choice: MoveChoice;
+  /** Shows how far it is; absent: nobody watches. */
+  readonly meter?: ProgressMeter | undefined;
+  /** The local path as the platform takes it: relative ones may begin elsewhere than the process does. */
+  local(path: string): string;
+}
+
+/** What a choice means for one file. */
+export function fileOptions(
+  choice: MoveChoice,
+): Pick<MoveChoice, 'requests' | 'requestSize' | 'lanes' | 'preserve' | 'resume' | 'verify'> {
+  const { requests, requestSize, lanes, preserve, resume, verify } = choice;
+  return {
+    ...(requests === undefined ? {} : { requests }),
+    ...(requestSize === undefined ? {} : { requestSize }),
+    ...(lanes === undefined ? {} : { lanes }),
+    ...(verify === undefined ? {} : { verify }),
+    preserve,
+    resume,
+  };
+}
+
+/** What it means for a directory. */
+export function treeOptions(choice: MoveChoice): TreeOptions {
+  const { requests, requestSize, lanes, preserve, resume, overwrite, symlinks } = choice;
+  return { requests, requestSize, lanes, preserve, resume: resume !== false, overwrite, symlinks };
+}
+
+/** Files of one command under way at once: enough to hide the distance, few enough to leave little half done. */
+const FILES_AT_ONCE = 16;
+
+/** Runs `work` for every item, some at a time. The first rejection ends it, once those under way have settled. */
+export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  let isOver = false;
+  const worker = async (): Promise<void> => {
+    for (const item of queue) {
+      if (isOver) return;
+      try {
+        await work(item);
+      } catch (error) {
+        isOver = true;
+        throw error;
+      }
+    }
+  };
+  const workers = Array.from({ length: Math.min(FILES_AT_ONCE, items.length) }, worker);
+  const results = await Promise.allSettled(workers);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/** How far one of several sources is. */
+interface Part {
+  readonly bytes: number;
+  readonly total: number | undefined;
+  readonly files: number;
+  readonly known: number;
+  readonly all: boolean;
+}
+
+/** Joins the progress of several sources into that of all. */
+export class Tally {
+  readonly #meter: ProgressMeter | undefined;
+  readonly #parts: Part[] = [];
+  /** Sums, so that no call has to go through all parts. */
+  readonly #sum = { bytes: 0, total: 0, unknown: 0, done: 0, known: 0, open: 0 };
+
+  /** `count` sources, each one file until it shows that it is more. */
+  constructor(meter: ProgressMeter | undefined, count: number) {
+    this.#meter = meter;
+    const part = { bytes: 0, total: undefined, files: 0, known: 1, all: true };
+    for (let i = 0; i < count; i++) {
+      this.#parts.push(part);
+      this.#add(part, 1);
+    }
+  }
+
+  /** The progress function of source number `at` where it is a file; absent where nobody watches. */
+  file(at: number, name: string): ((progress: { bytes: number; total?: number | undefined }) => void) | undefined {
+    if (this.#meter === undefined) return undefined;
+    return ({ bytes, total }) => this.#update(at, { bytes, total, files: 0, known: 1, all: true }, name);
+  }
+
+  /** Likewise of one that is a tree. */
+  tree(at: number): ((progress: TreeProgress) => void) | undefined {
+    if (this.#meter === undefined) return undefined;
+    return ({ bytes, total, files, filesTotal, listed, path }) =>
+      this.#update(at, { bytes, total, files, known: filesTotal, all: listed }, path);
+  }
+
+  /** A file is through, or will not come. */
+  through(at: number): void {
+    const part = this.#parts[at] as Part;
+    this.#set(at, { ...part, total: part.bytes, files: part.known, all: true });
+  }
+
+  #update(at: number, part: Part, name: string): void {
+    this.#set(at, part);
+    const { bytes, total, unknown, done, known, open } = this.#sum;
+    // what has not begun has no size yet: then nothing is said about the end
+    this.#meter?.update(bytes, unknown > 0 ? undefined : total, { done, known, all: open === 0 }, name);
+  }
+
+  #set(at: number, part: Part): void {
+    this.#add(this.#parts[at] as Part, -1);
+    this.#add(part, 1);
+    this.#parts[at] = part;
+  }
+
+  #add({ bytes, total, files, known, all }: Part, sign: 1 | -1): void {
+    const sum = this.#sum;
+    sum.bytes += sign * bytes;
+    sum.total += sign * (total ?? 0);
+    sum.unknown += total === undefined ? sign : 0;
+    sum.done += sign * files;
+    sum.known += sign * known;
+    sum.open += all ? 0 : sign;
+  }
+}
+
+/** Ends the progress display, and gives what it all came to. */
+export function finished(meter: ProgressMeter | undefined, summary: Summary, isMany: boolean): Summary {
+  if (isMany) meter?.done(summary.bytes, summary.files, 'all');
+  else meter?.done(summary.bytes);
+  return summary;
+}

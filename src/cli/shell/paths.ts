@@ -1,0 +1,31 @@
+/** From words to remote paths: those that are written, and those that a pattern matches. */
+
+import { SshError } from '../../errors.ts';
+import type { RemotePath } from '../../sftp/options.ts';
+import { matches, type RemoteSource } from '../remote_sources.ts';
+import type { Call } from './command.ts';
+import type { Shell } from './session.ts';
+import type { Word } from './words.ts';
+
+/** What a word names at the server. */
+export function sourceOf(shell: Shell, word: Word): RemoteSource {
+  const path = shell.remote(word.text);
+  return word.pattern === undefined ? { path } : { path, pattern: word.pattern, base: shell.directory };
+}
+
+/** Everything that the operands name; a pattern that matches nothing is an error. */
+export async function matchesOf(shell: Shell, { operands, signal }: Call): Promise<{ readonly path: RemotePath }[]> {
+  const found = await Promise.all(operands.map((word) => matches(shell.sftp, sourceOf(shell, word), signal)));
+  return found.flat();
+}
+
+export async function pathsOf(shell: Shell, call: Call): Promise<RemotePath[]> {
+  return (await matchesOf(shell, call)).map(({ path }) => path);
+}
+
+/** The one path that a word names. */
+export async function oneOf(shell: Shell, word: Word, signal: AbortSignal): Promise<RemotePath> {
+  const [path, other] = await matches(shell.sftp, sourceOf(shell, word), signal);
+  if (path !== undefined && other === undefined) return path.path;
+  throw new SshError('bad-argument', `${word.text} matches more than one path`);
+}

@@ -1,0 +1,102 @@
+/** What became of everything that one command moved: sums over files and trees. */
+
+import { SshError, type SshErrorCode } from '../errors.ts';
+import type { FailedEntry, SkippedEntry, TreeResult } from '../sftp/tree/options.ts';
+
+/** What is wrong with one file; anything else is wrong with the connection, and with all that is left to do. */
+const fileCodes: ReadonlySet<SshErrorCode> = new Set<SshErrorCode>([
+  'bad-local-file',
+  'incomplete',
+  'not-supported',
+  'sftp-status',
+  'target-exists',
+]);
+
+/** Of one file: what every transfer tells, and some do. */
+export interface FileFacts {
+  readonly bytes: number;
+  readonly requests: number;
+  readonly maxRequestsInFlight: number;
+  readonly maxBytesInFlight: number;
+  readonly shortReads: number;
+  readonly lanes?: number | undefined;
+  readonly roundTrip?: number | undefined;
+  readonly window?: number | undefined;
+  readonly adjustments?: number | undefined;
+  readonly resumedFrom?: number | undefined;
+  readonly warnings?: readonly string[] | undefined;
+}
+
+/** Sums of `files` and trees. */
+export class Summary {
+  bytes = 0;
+  requests = 0;
+  maxRequestsInFlight = 0;
+  maxBytesInFlight = 0;
+  shortReads = 0;
+  lanes = 0;
+  /** Milliseconds, the smallest seen. */
+  roundTrip: number | undefined;
+  window: number | undefined;
+  adjustments = 0;
+  /** Bytes that an earlier transfer had left and that were not moved again. */
+  resumedFrom = 0;
+  files = 0;
+  directories = 0;
+  links = 0;
+  readonly skipped: SkippedEntry[] = [];
+  readonly failed: FailedEntry[] = [];
+  skippedTotal = 0;
+  failedTotal = 0;
+  readonly warnings: string[] = [];
+
+  file(facts: FileFacts): void {
+    this.files++;
+    this.#moved(facts);
+    this.resumedFrom += facts.resumedFrom ?? 0;
+    this.warnings.push(...(facts.warnings ?? []));
+  }
+
+  /** A whole tree; its paths are shown below `root`. */
+  tree(root: string, facts: TreeResult & Partial<FileFacts>): void {
+    this.files += facts.files;
+    this.directories += facts.directories;
+    this.links += facts.links;
+    this.skipped.push(...facts.skipped.map(({ path, why }) => ({ path: below(root, path), why })));
+    this.failed.push(...facts.failed.map(({ path, error }) => ({ path: below(root, path), error })));
+    this.skippedTotal += facts.skippedTotal;
+    this.failedTotal += facts.failedTotal;
+    this.warnings.push(...facts.warnings);
+    this.#moved(facts);
+  }
+
+  #moved(facts: Pick<FileFacts, 'bytes'> & Partial<FileFacts>): void {
+    this.bytes += facts.bytes;
+    this.requests += facts.requests ?? 0;
+    this.maxRequestsInFlight = Math.max(this.maxRequestsInFlight, facts.maxRequestsInFlight ?? 0);
+    this.maxBytesInFlight = Math.max(this.maxBytesInFlight, facts.maxBytesInFlight ?? 0);
+    this.shortReads += facts.shortReads ?? 0;
+    this.lanes = Math.max(this.lanes, facts.lanes ?? 0);
+    this.adjustments += facts.adjustments ?? 0;
+    if (facts.window !== undefined) this.window = Math.max(this.window ?? 0, facts.window);
+    if (facts.roundTrip !== undefined) this.roundTrip = Math.min(this.roundTrip ?? Infinity, facts.roundTrip);
+  }
+
+  /** Something was left alone on purpose. */
+  skip(path: string, why: string): void {
+    this.skipped.push({ path, why });
+    this.skippedTotal++;
+  }
+
+  /** One file of many did not work; what is wrong with the connection ends everything and is thrown. */
+  fail(path: string, error: unknown): void {
+    if (!(error instanceof SshError) || !fileCodes.has(error.code)) throw error;
+    this.failed.push({ path, error });
+    this.failedTotal++;
+  }
+}
+
+function below(root: string, path: string): string {
+  if (path === '') return root;
+  return root === '' || root.endsWith('/') ? root + path : `${root}/${path}`;
+}
