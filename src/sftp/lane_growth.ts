@@ -16,11 +16,14 @@ const NEAR = 5;
 /** Round trips that what is left has to fill: opening a lane takes four of them, and it should be of use for a while. */
 const WORTHWHILE = 6;
 
-/** Part of its window that a lane carries in a round trip: from here on the window may be the limit … */
+/** Part of its window that a lane carries in a round trip: from here on the window may be the limit, after a long look … */
 const HALF = 0.5;
 
-/** … and here nothing else is: then lanes are opened three at a time. */
+/** … and here nothing else is: then there may be four times as many lanes at once. */
 const NEARLY_ALL = 0.8;
+
+/** Acknowledgements come in bursts, a round trip apart: a look is long, and over, after so many round trips. */
+const LONG_LOOK = 2;
 
 /** What was measured over at least a round trip. */
 export interface Measured {
@@ -41,8 +44,8 @@ export function lanesWanted(measured: Measured, { roundTrip, peerWindow }: PipeS
   const aTrip = (bytes / milliseconds) * roundTrip;
   if (left < aTrip * WORTHWHILE) return lanes;
   const share = aTrip / lanes / peerWindow;
-  if (share < HALF) return lanes;
-  return share < NEARLY_ALL ? 2 * lanes : 4 * lanes;
+  if (share >= NEARLY_ALL) return 4 * lanes;
+  return share >= HALF && milliseconds >= LONG_LOOK * roundTrip ? 2 * lanes : lanes;
 }
 
 /** What a growing upload says of itself. */
@@ -84,6 +87,11 @@ export class LaneGrowth {
     this.#state = possible ? this.#measuring(0) : { name: 'over' };
   }
 
+  /** The first WRITE is about to be sent. */
+  begin(): void {
+    if (this.#state.name === 'measuring') this.#state = this.#measuring(0);
+  }
+
   /** `count` bytes were acknowledged, on any lane. */
   acknowledged(count: number): void {
     const state = this.#state;
@@ -104,8 +112,8 @@ export class LaneGrowth {
     const { lanes, left } = this.#upload;
     const waited = stats.windowLimited || stats.windowWaits > state.waits;
     const wanted = lanesWanted({ bytes: state.bytes, milliseconds, lanes, left, waited }, stats);
-    this.#state = this.#measuring(0);
     if (wanted > lanes) this.#open(Math.min(wanted, this.#most) - lanes);
+    else if (milliseconds >= LONG_LOOK * this.#span) this.#state = this.#measuring(0);
   }
 
   /** No lane is wanted any more; those on their way are closed as they come. */
@@ -136,9 +144,9 @@ export class LaneGrowth {
     state.waiting--;
     state.refused ||= refused;
     if (state.waiting > 0) return;
-    // A new lane's first acknowledgements come a round trip from now: what is measured before says nothing.
+    // A new lane's first acknowledgements come a round trip from now, in the middle of what is measured.
     const isOver = state.refused || this.#upload.lanes >= this.#most;
-    this.#state = isOver ? { name: 'over' } : this.#measuring(this.#span);
+    this.#state = isOver ? { name: 'over' } : this.#measuring(this.#span / 2);
   }
 
   /**

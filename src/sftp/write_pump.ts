@@ -216,7 +216,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     this.#next += length;
     this.#pending++;
     this.#inFlight += length;
-    counters.requests++;
+    if (counters.requests++ === 0) this.#growth.begin();
     counters.maxRequestsInFlight = Math.max(counters.maxRequestsInFlight, this.#pending);
     counters.maxBytesInFlight = Math.max(counters.maxBytesInFlight, this.#inFlight);
     lane.write(position, length, pieces);
