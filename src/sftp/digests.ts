@@ -1,19 +1,18 @@
 /**
  * Content as digests of its blocks, to compare two files of which each is read only once, or where only one can be read.
- * Blocks are counted from the first byte that is compared. SHA-256 (FIPS 180-4) by the runtime, or by noble where the
- * runtime offers none, as browsers do without HTTPS.
+ * Blocks are counted from the first byte that is compared. SHA-256 (FIPS 180-4) is the runtime's.
  */
 
 import { equalBytes } from '../bytes/bytes.ts';
-import { hashes } from '../crypto/pure/hash.ts';
+import { SshError } from '../errors.ts';
 
 /** Bytes in a block: large enough that a promise for each is cheap, and 100 GiB are 13 MB of digests. */
 export const BLOCK: number = 256 * 1024;
 
-/** SHA-256 of `bytes`. */
+/** SHA-256 of `bytes`. `not-supported` where the runtime has none, as browsers on pages without HTTPS. */
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   const { subtle } = crypto;
-  if (subtle === undefined) return hashes.sha256.digest(bytes);
+  if (subtle === undefined) throw new SshError('not-supported', 'SHA-256 wants a page that was loaded with HTTPS');
   return new Uint8Array(await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
 }
 

@@ -18,6 +18,7 @@ import {
 } from './get_output.ts';
 import { resumedFile } from './get_resume.ts';
 import type { Link } from './link.ts';
+import { needFiles } from './local.ts';
 import { closeQuietly, fstat, type OpenHandle, openFile, stat } from './operations.ts';
 import type { RemotePath } from './options.ts';
 import { localAttributes, preserves } from './preserve.ts';
@@ -29,6 +30,7 @@ import { sizeHint, startRead } from './transfer.ts';
 import { verifyContent } from './verify.ts';
 
 export type { GetHints, GetOptions, GetResult, LocalTarget } from './get_options.ts';
+export { needFiles } from './local.ts';
 
 /** Copies a remote file to `local`. */
 export async function get(
@@ -99,12 +101,6 @@ async function clearer(error: SshError, file: OpenHandle, options: GetOptions): 
   const message = `${path} on the server is a directory: give the path of a file`;
   const { fault, status } = error;
   return new SshError(error.code, message, { fault, status, operation: 'read', path, transferred: 0, cause: error });
-}
-
-/** The local files, which a client in a browser does not have. */
-export function needFiles(files: LocalFiles | undefined): LocalFiles {
-  if (files !== undefined) return files;
-  throw new SshError('bad-argument', 'This client has no local files: give a stream or bytes, or set localFiles');
 }
 
 async function openOutput(

@@ -7,65 +7,25 @@ import { printable, toBytes } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import { call } from './call.ts';
-import { needFiles } from './get.ts';
+import { BlockDigests, type DigestsOf, digestsOfReader, digestsTaken } from './digests.ts';
 import type { Link } from './link.ts';
-import {
-  closeHandle,
-  closeQuietly,
-  fstat,
-  fsync,
-  needOffer,
-  type OpenHandle,
-  offers,
-  pathRequest,
-  plainRename,
-  posixRename,
-  stat,
-} from './operations.ts';
-import type { CallOptions, RemotePath, TransferOptions, TransferStats } from './options.ts';
+import { closeHandle, closeQuietly, fstat, fsync, needOffer, openFile, stat } from './operations.ts';
+import type { RemotePath, TransferStats } from './options.ts';
+import { remoteAttributes } from './preserve.ts';
 import { type Attributes, encodeAttributes, fileKind } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
-import { Status } from './proto/status.ts';
-import { openTarget, type Plan, type PutHints } from './put_target.ts';
+import { type Input, openInput } from './put_input.ts';
+import { checkPutOptions, checkSource, type LocalSource, type PutOptions, type PutResult } from './put_options.ts';
+import { keepPart, openInPlace, openPart, type PartTarget } from './put_resume.ts';
+import { moveIntoPlace, openTarget, type PutHints, removeTemporary, type Target } from './put_target.ts';
+import { resumableError, SPAN, withProgressFrom } from './resume.ts';
 import type { WriteSource } from './source.ts';
-import { bytesSource, fileSource, iterableSource } from './sources.ts';
-import { startWrite } from './transfer.ts';
+import { digestedSource } from './sources.ts';
+import { type Running, startWrite } from './transfer.ts';
+import { verifyContent } from './verify.ts';
 
-/** Where an upload comes from: a local path, bytes, or whatever yields them. */
-export type LocalSource = string | Uint8Array | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
-
-export interface PutOptions extends TransferOptions {
-  /**
-   * Whether the content is written under a temporary name beside the target and renamed when it is whole. Default: true.
-   * Symbolic links, devices and pipes are always written in place.
-   */
-  readonly atomic?: boolean | undefined;
-  /** Whether an existing file may be replaced; otherwise `target-exists`. Default: true. */
-  readonly overwrite?: boolean | undefined;
-  /**
-   * POSIX permission bits of the file; where they come out differently they are set with FSETSTAT, and a refusal is a
-   * warning. Default: those of the file that is replaced, else of the local file, less what the server takes off.
-   */
-  readonly permissions?: number | undefined;
-  /** Whether to have the server flush the file to its disk (fsync@openssh.com). Default: false. */
-  readonly sync?: boolean | undefined;
-}
-
-export interface PutResult extends TransferStats {
-  /** What did not work out although the content is whole, one sentence each. */
-  readonly warnings: readonly string[];
-}
-
-const IN_PLACE = ' and the server cannot replace it in one step; atomic: false writes into the file itself';
-
-/** Where the bytes come from. */
-interface Input {
-  readonly source: WriteSource;
-  readonly size?: number;
-  readonly permissions?: number;
-  close(): Promise<void>;
-}
+export type { LocalSource, PutOptions, PutResult } from './put_options.ts';
 
 /** Copies `local` to a remote file. */
 export async function put(
@@ -76,58 +36,63 @@ export async function put(
   options: PutOptions,
   hints: PutHints = {},
 ): Promise<PutResult> {
+  checkPutOptions(options);
   if (options.sync) needOffer(link, extensions.fsync, 'put');
   const input = await openInput(local, files);
+  const warnings: string[] = [];
+  let source: WriteSource | undefined;
   let dropped: Promise<void> | undefined;
   try {
-    const target = await openTarget(link, remote, input.permissions, options, hints);
-    const { file, plan } = target;
+    checkSource(options, input);
+    const target = await choose(link, remote, input, options, hints, warnings);
     dropped = target.dropped;
-    const warnings: string[] = [];
-    const stats = await upload(file, input, plan, options, warnings);
-    if (!plan.inPlace) await moveIntoPlace(link, plan.path, remote, options);
-    return { ...stats, warnings };
+    const content = contentOf(input, target.skip, options);
+    source = content.source;
+    const upload = new Upload(target, input, options, warnings);
+    const stats = await upload.run(source, remote, content.digests);
+    return { ...stats, warnings, ...(target.skip === 0 ? {} : { resumedFrom: target.skip }) };
   } finally {
     await dropped;
-    await input.source.stop();
+    // a source that was never asked has to be told all the same that nobody will
+    await (source ?? input.open(0)).stop();
     await input.close().catch(() => undefined); // it was only read from
   }
 }
 
-async function openInput(local: LocalSource, files: LocalFiles | undefined): Promise<Input> {
-  const close = async (): Promise<void> => undefined;
-  if (local instanceof Uint8Array) return { source: bytesSource(local), size: local.length, close };
-  if (typeof local !== 'string') {
-    if (typeof local !== 'object' || local === null || !('getReader' in local || Symbol.asyncIterator in local)) {
-      throw new SshError(
-        'bad-argument',
-        'The source must be a local path, bytes, a stream or an async iterable of bytes',
-      );
-    }
-    return { source: iterableSource(local), close };
-  }
-  const system = needFiles(files);
-  const file = await system.open(local, { access: 'read' });
-  try {
-    const resolved = (await system.resolve(local)) ?? local;
-    const there = await system.stat(resolved);
-    if (there?.kind === 'directory') {
-      const path = printable(local, 1024);
-      throw new SshError('bad-local-file', `${path} is a directory: give the path of a file`, {
-        operation: 'open',
-        path,
-      });
-    }
-    return {
-      source: fileSource(file, there?.kind === 'file' ? there.size : undefined),
-      ...(there?.kind === 'file' ? { size: there.size } : {}),
-      ...(there?.permissions === undefined ? {} : { permissions: there.permissions & 0o777 }),
-      close: () => file.close(),
-    };
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    throw error;
-  }
+/** The remote file to write, open. */
+async function choose(
+  link: Link,
+  remote: RemotePath,
+  input: Input,
+  options: PutOptions,
+  hints: PutHints,
+  warnings: string[],
+): Promise<Target | PartTarget> {
+  const { permissions } = input;
+  if (options.append || options.position !== undefined) return openInPlace(link, remote, permissions, options);
+  const part = options.resume ? await openPart(link, remote, input, options, hints, warnings) : undefined;
+  return part ?? openTarget(link, remote, permissions, options, hints);
+}
+
+/** What is to be sent, and its digests once it was, where they will be wanted. */
+function contentOf(
+  input: Input,
+  skip: number,
+  options: PutOptions,
+): { readonly source: WriteSource; readonly digests?: () => Promise<DigestsOf> } {
+  const source = input.open(skip);
+  const { verify = 'size', signal } = options;
+  if (verify === 'size') return { source };
+  const { read } = input;
+  if (read !== undefined) return { source, digests: async () => digestsOfReader(read, 0, signal) };
+  const blocks = new BlockDigests();
+  return {
+    source: digestedSource(source, blocks),
+    digests: async () => {
+      await blocks.end();
+      return digestsTaken(blocks.digests);
+    },
+  };
 }
 
 /** Content up to this many bytes is checked and closed without waiting for the WRITEs: for more, a round trip is little. */
@@ -140,65 +105,149 @@ interface Tail {
   readonly closed: Promise<void>;
 }
 
-/** Writes, checks and closes the file. What fails removes it, unless it is written in place. */
-async function upload(
-  file: OpenHandle,
-  input: Input,
-  plan: Plan,
-  options: PutOptions,
-  warnings: string[],
-): Promise<TransferStats> {
-  let closed = false;
-  let tail: Tail | undefined;
-  const close = (): Promise<void> => {
-    closed = true; // refused or not, the handle is gone
-    return closeHandle(file, options);
-  };
-  // The draft (§6.1) has requests on one file carried out in order. FSETSTAT depends on what FSTAT says.
-  const pipelined = options.permissions === undefined && options.requests !== 1;
-  const onSent = (bytes: number): void => {
-    if (!pipelined || bytes > SMALL) return;
-    tail = { attrs: fstat(file, options), flushed: options.sync ? fsync(file, options) : undefined, closed: close() };
-    for (const answer of [tail.attrs, tail.flushed, tail.closed]) answer?.catch(() => undefined); // each is looked at below
-  };
-  try {
-    const stats = await startWrite(file, input.source, 0, input.size, options, undefined, onSent).done;
+/** An upload into an open file, until that has its name or is gone. */
+class Upload {
+  readonly #target: Target | PartTarget;
+  readonly #input: Input;
+  readonly #options: PutOptions;
+  readonly #warnings: string[];
+  /** What FSETSTAT is to set, if the server has it otherwise. */
+  readonly #wanted: Attributes;
+  #running: Running | undefined;
+  #isOpen = true;
+
+  constructor(target: Target | PartTarget, input: Input, options: PutOptions, warnings: string[]) {
+    this.#target = target;
+    this.#input = input;
+    this.#options = options;
+    this.#warnings = warnings;
+    const preserved = input.stat === undefined ? {} : remoteAttributes(input.stat, options.preserve);
+    const { permissions } = options;
+    this.#wanted = permissions === undefined ? preserved : { ...preserved, permissions };
+  }
+
+  async run(
+    source: WriteSource,
+    remote: RemotePath,
+    digests: (() => Promise<DigestsOf>) | undefined,
+  ): Promise<TransferStats> {
+    const { plan, file } = this.#target;
+    try {
+      const stats = await this.#write(source);
+      if (digests !== undefined) await this.#verify(stats.bytes, await digests());
+      if (!plan.inPlace) await moveIntoPlace(file.link, plan.path, remote, this.#options);
+      return stats;
+    } catch (error) {
+      throw await this.#failed(toSshError(error, 'internal'));
+    }
+  }
+
+  /** Writes, checks and closes the file. */
+  async #write(source: WriteSource): Promise<TransferStats> {
+    const { file, start, skip } = this.#target;
+    const { size } = this.#input;
+    const options = withProgressFrom(this.#options, skip);
+    let tail: Tail | undefined;
+    const isPart = 'paths' in this.#target;
+    // The draft (§6.1) has requests on one file carried out in order. FSETSTAT depends on what FSTAT says, and a part that is
+    // to be kept has to be open yet when a WRITE is refused.
+    const pipelined = !isPart && Object.keys(this.#wanted).length === 0 && options.requests !== 1;
+    const onSent = (bytes: number): void => {
+      if (!pipelined || bytes > SMALL) return;
+      const flushed = options.sync ? fsync(file, options) : undefined;
+      tail = { attrs: fstat(file, options), flushed, closed: this.#close() };
+      for (const answer of [tail.attrs, tail.flushed, tail.closed]) answer?.catch(() => undefined); // each is looked at below
+    };
+    const span = isPart ? SPAN : undefined;
+    const total = size === undefined ? undefined : size - skip;
+    this.#running = startWrite(file, source, start, total, options, span, onSent);
+    const stats = await this.#running.done;
     if (tail === undefined) {
-      await check(file, stats.bytes, await sizeAndMode(fstat(file, options)), options, warnings);
+      await this.#check(stats.bytes, await sizeAndMode(fstat(file, options)));
       if (options.sync) await fsync(file, options);
-      await close();
+      await this.#close();
     } else {
-      await checkTail(file, plan.path, stats.bytes, tail, options, warnings);
+      await this.#checkTail(stats.bytes, tail);
     }
     return stats;
-  } catch (error) {
-    if (!closed) closeQuietly(file);
-    if (!plan.inPlace) await removeTemporary(file.link, plan.path, error);
-    throw error;
   }
-}
 
-async function checkTail(
-  file: OpenHandle,
-  path: RemotePath,
-  written: number,
-  tail: Tail,
-  options: PutOptions,
-  warnings: string[],
-): Promise<void> {
-  let attrs = await sizeAndMode(tail.attrs);
-  await tail.flushed;
-  await tail.closed;
-  // a server that looked before it had written is asked again
-  if (attrs.size !== written) attrs = await sizeAndMode(stat(file.link, packets.stat, path, options));
-  await check(file, written, attrs, options, warnings);
-}
+  #close(): Promise<void> {
+    this.#isOpen = false; // refused or not, the handle is gone
+    return closeHandle(this.#target.file, this.#options);
+  }
 
-/** Removes what is not whole. Waits for it only where the server was still answering. */
-async function removeTemporary(link: Link, path: RemotePath, error: unknown): Promise<void> {
-  const removed = pathRequest(link, packets.remove, 'remove', path, {}).catch(() => undefined);
-  const code = error instanceof SshError ? error.code : undefined;
-  if (code !== 'aborted' && code !== 'timeout') await removed;
+  async #checkTail(written: number, tail: Tail): Promise<void> {
+    const { file, plan } = this.#target;
+    let attrs = await sizeAndMode(tail.attrs);
+    await tail.flushed;
+    await tail.closed;
+    // a server that looked before it had written is asked again
+    if (attrs.size !== this.#target.start + written) {
+      attrs = await sizeAndMode(stat(file.link, packets.stat, plan.path, this.#options));
+    }
+    await this.#check(written, attrs);
+  }
+
+  /** Compares the size with what was written, and sets what was asked for. */
+  async #check(written: number, attrs: Attributes): Promise<void> {
+    const { file, start } = this.#target;
+    const path = printable(file.path, 1024);
+    const kind = fileKind(attrs);
+    const end = start + written;
+    const { size } = attrs;
+    const isWrong = this.#options.position === undefined ? size !== end : size !== undefined && size < end;
+    if ((kind === 'file' || kind === 'unknown') && size !== undefined && isWrong) {
+      const message = `put ${path}: the server has ${size} bytes of the ${end} that it acknowledged`;
+      throw new SshError('incomplete', message, { fault: 'peer', operation: 'put', path, transferred: written });
+    }
+    await this.#setAttributes(attrs);
+  }
+
+  async #setAttributes(attrs: Attributes): Promise<void> {
+    const { link, handle, path } = this.#target.file;
+    const { permissions, ...times } = this.#wanted;
+    const isRight = attrs.permissions !== undefined && (attrs.permissions & 0o7777) === permissions;
+    const wanted = permissions === undefined || isRight ? times : this.#wanted;
+    if (Object.keys(wanted).length === 0) return;
+    try {
+      const value = { handle, attrs: encodeAttributes(wanted, 'clamp') };
+      await call(link, { row: packets.fsetstat, value, operation: 'fsetstat', path }, this.#options);
+    } catch (error) {
+      if (!(error instanceof SshError) || error.code !== 'sftp-status') throw error;
+      const what = wanted === times ? 'times' : wanted.mtime === undefined ? 'permissions' : 'permissions and times';
+      this.#warnings.push(`The ${what} were not set: ${error.message}`);
+    }
+  }
+
+  /** Compares the file with what was sent; all of it where a part was there already. */
+  async #verify(written: number, expected: DigestsOf): Promise<void> {
+    const { file, plan, start, skip } = this.#target;
+    const { verify, ...options } = this.#options;
+    const { link } = file;
+    const how = verify === 'hash' ? 'hash' : 'content';
+    const reader = await openFile(link, plan.path, 'r', {}, options, closeQuietly, file.path);
+    try {
+      const range = { start: start - skip, length: skip + written };
+      await verifyContent('put', reader, range, expected, how, options);
+    } finally {
+      closeQuietly(reader);
+    }
+  }
+
+  /** Removes what is not whole, unless it is written in place or to be resumed. The error to tell. */
+  async #failed(error: SshError): Promise<SshError> {
+    const { file, plan, skip } = this.#target;
+    if ('paths' in this.#target) {
+      const isOrdered = this.#running === undefined || this.#running.lanes() <= 1;
+      const sure = error.transferred === undefined || !this.#isOpen ? undefined : skip + error.transferred;
+      const kept = await keepPart(this.#target, { error, sure, isOpen: this.#isOpen, isOrdered });
+      return resumableError(error, skip, kept);
+    }
+    if (this.#isOpen) closeQuietly(file);
+    if (!plan.inPlace) await removeTemporary(file.link, plan.path, error);
+    return error;
+  }
 }
 
 /** What FSTAT or STAT says; a server that refuses it may. */
@@ -207,54 +256,6 @@ async function sizeAndMode(asked: Promise<Attributes>): Promise<Attributes> {
     return await asked;
   } catch (error) {
     if (error instanceof SshError && error.code === 'sftp-status') return {};
-    throw error;
-  }
-}
-
-/** Compares the size with what was written, and sets permissions that were asked for. */
-async function check(
-  file: OpenHandle,
-  written: number,
-  attrs: Attributes,
-  options: PutOptions,
-  warnings: string[],
-): Promise<void> {
-  const path = printable(file.path, 1024);
-  const kind = fileKind(attrs);
-  if ((kind === 'file' || kind === 'unknown') && attrs.size !== undefined && attrs.size !== written) {
-    const message = `put ${path}: the server has ${attrs.size} bytes of the ${written} that it acknowledged`;
-    throw new SshError('incomplete', message, { fault: 'peer', operation: 'put', path, transferred: written });
-  }
-  const wanted = options.permissions;
-  if (wanted === undefined || (attrs.permissions !== undefined && (attrs.permissions & 0o7777) === wanted)) return;
-  try {
-    const value = { handle: file.handle, attrs: encodeAttributes({ permissions: wanted }) };
-    await call(file.link, { row: packets.fsetstat, value, operation: 'fsetstat', path: file.path }, options);
-  } catch (error) {
-    if (!(error instanceof SshError) || error.code !== 'sftp-status') throw error;
-    warnings.push(`The permissions were not set: ${error.message}`);
-  }
-}
-
-/** Gives the whole file its name, in one step where the server can. */
-async function moveIntoPlace(link: Link, from: RemotePath, to: RemotePath, options: PutOptions): Promise<void> {
-  try {
-    if (options.overwrite !== false && (await replaced(link, from, to, options))) return;
-    await plainRename(link, from, to, options.overwrite === false ? '' : IN_PLACE, options);
-  } catch (error) {
-    await removeTemporary(link, from, error);
-    throw toSshError(error, 'internal');
-  }
-}
-
-/** Whether posix-rename@openssh.com did it; false where it is not to be had. */
-async function replaced(link: Link, from: RemotePath, to: RemotePath, options: CallOptions): Promise<boolean> {
-  if (!offers(link, extensions.posixRename)) return false;
-  try {
-    await posixRename(link, from, to, options);
-    return true;
-  } catch (error) {
-    if (error instanceof SshError && error.status === Status.opUnsupported) return false;
     throw error;
   }
 }

@@ -5,11 +5,23 @@
 
 import { SshError } from '../errors.ts';
 import type { Link } from './link.ts';
-import { closeQuietly, type OpenHandle, openFile, pathRequest, stat, targetExists } from './operations.ts';
+import {
+  closeQuietly,
+  type OpenHandle,
+  offers,
+  openFile,
+  pathRequest,
+  plainRename,
+  posixRename,
+  stat,
+  targetExists,
+} from './operations.ts';
 import type { CallOptions, RemotePath } from './options.ts';
 import { temporaryPath } from './path.ts';
 import { type Attributes, fileKind } from './proto/attrs.ts';
+import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
+import { Status } from './proto/status.ts';
 
 /** Of the options of `put`, those that matter here. */
 export interface TargetOptions extends CallOptions {
@@ -35,6 +47,8 @@ export interface Plan {
   readonly path: RemotePath;
   readonly inPlace: boolean;
   readonly permissions: number | undefined;
+  /** What stands at the target, where that was looked at and is a file. */
+  readonly there?: Attributes;
 }
 
 /** An open file, and the plan that it follows. */
@@ -43,6 +57,10 @@ export interface Target {
   readonly file: OpenHandle;
   /** Resolves when a file that turned out not to be needed is gone. */
   readonly dropped?: Promise<void>;
+  /** Where in the file the writing begins. */
+  readonly start: number;
+  /** Bytes of the source that are there already. */
+  readonly skip: number;
 }
 
 /**
@@ -61,7 +79,7 @@ export async function openTarget(
   const { atomic, overwrite, requests } = options;
   if (atomic === false || overwrite === false || requests === 1 || hints.target !== undefined) {
     const plan = await planning;
-    return { plan, file: await openPlanned(link, remote, plan, options) };
+    return { plan, start: 0, skip: 0, file: await openPlanned(link, remote, plan, options) };
   }
   planning.catch(() => undefined); // told below, once it is known what has to be removed
   const guess = { path: temporaryPath(remote), inPlace: false, permissions: options.permissions ?? local };
@@ -77,9 +95,10 @@ export async function openTarget(
   opening.catch(() => undefined);
   try {
     const plan = await planning;
-    if (!plan.inPlace && plan.permissions === guess.permissions) return { plan: guess, file: await opening };
+    if (!plan.inPlace && plan.permissions === guess.permissions)
+      return { plan: guess, start: 0, skip: 0, file: await opening };
     const dropped = drop();
-    return { plan, dropped, file: await openPlanned(link, remote, plan, options) };
+    return { plan, start: 0, skip: 0, dropped, file: await openPlanned(link, remote, plan, options) };
   } catch (error) {
     await drop();
     throw error;
@@ -99,7 +118,8 @@ function openPlanned(link: Link, remote: RemotePath, plan: Plan, options: Target
   return openFile(link, path, flags, attrs, options, orphan, remote);
 }
 
-async function planTarget(
+/** LSTAT of the target, and what follows from it. */
+export async function planTarget(
   link: Link,
   remote: RemotePath,
   local: number | undefined,
@@ -122,15 +142,47 @@ async function planTarget(
     return { path: remote, inPlace: true, permissions: wanted ?? local };
   }
   const own = there.permissions === undefined ? local : there.permissions & 0o7777;
-  return { path: temporaryPath(remote), inPlace: false, permissions: wanted ?? own };
+  return { path: temporaryPath(remote), inPlace: false, permissions: wanted ?? own, there };
 }
 
 /** LSTAT; `undefined` where nothing stands, or where the server does not tell. */
-async function existing(link: Link, path: RemotePath, options: CallOptions): Promise<Attributes | undefined> {
+export async function existing(link: Link, path: RemotePath, options: CallOptions): Promise<Attributes | undefined> {
   try {
     return await stat(link, packets.lstat, path, options);
   } catch (error) {
     if (error instanceof SshError && error.code === 'sftp-status') return undefined;
+    throw error;
+  }
+}
+
+/** Removes what is not whole. Waits for it only where the server was still answering. */
+export async function removeTemporary(link: Link, path: RemotePath, error: unknown): Promise<void> {
+  const removed = pathRequest(link, packets.remove, 'remove', path, {}).catch(() => undefined);
+  const code = error instanceof SshError ? error.code : undefined;
+  if (code !== 'aborted' && code !== 'timeout') await removed;
+}
+
+const IN_PLACE = ' and the server cannot replace it in one step; atomic: false writes into the file itself';
+
+/** Gives the whole file its name, in one step where the server can. */
+export async function moveIntoPlace(
+  link: Link,
+  from: RemotePath,
+  to: RemotePath,
+  options: TargetOptions,
+): Promise<void> {
+  if (options.overwrite !== false && (await replaced(link, from, to, options))) return;
+  await plainRename(link, from, to, options.overwrite === false ? '' : IN_PLACE, options);
+}
+
+/** Whether posix-rename@openssh.com did it; false where it is not to be had. */
+async function replaced(link: Link, from: RemotePath, to: RemotePath, options: CallOptions): Promise<boolean> {
+  if (!offers(link, extensions.posixRename)) return false;
+  try {
+    await posixRename(link, from, to, options);
+    return true;
+  } catch (error) {
+    if (error instanceof SshError && error.status === Status.opUnsupported) return false;
     throw error;
   }
 }

@@ -3,6 +3,7 @@
 import { copy } from '../bytes/bytes.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { LocalFile } from '../io/local_files.ts';
+import type { BlockDigests } from './digests.ts';
 import type { SourceEvents, WriteSource } from './source.ts';
 
 /** Bytes that are read, or copied, at a time: large enough that a promise for each is cheap. */
@@ -14,11 +15,11 @@ const SPARE = 6;
 /** Read beyond the size that was stated, to see that the file ends there. */
 const PROBE = 4096;
 
-/** Reads `file` from its start until its end. Does not close it. `size`: what it is said to hold. */
-export function fileSource(file: LocalFile, size: number = Number.POSITIVE_INFINITY): WriteSource {
+/** Reads `file` from byte `start` until its end. Does not close it. `size`: what it is said to hold. */
+export function fileSource(file: LocalFile, size: number = Number.POSITIVE_INFINITY, start: number = 0): WriteSource {
   const lent: { readonly memory: Uint8Array; readonly end: number }[] = [];
   const spare: Uint8Array[] = [];
-  let position = 0;
+  let position = start;
   let reading: Promise<void> | undefined;
   const room = (): Uint8Array => {
     const left = size - position;
@@ -30,7 +31,7 @@ export function fileSource(file: LocalFile, size: number = Number.POSITIVE_INFIN
     try {
       const memory = room();
       bytes = memory.subarray(0, await file.read(memory, position));
-      if (memory.length === STEP) lent.push({ memory, end: position + bytes.length });
+      if (memory.length === STEP) lent.push({ memory, end: position - start + bytes.length });
     } catch (error) {
       reading = undefined;
       events.broken(toSshError(error, 'bad-local-file', { operation: 'read' }));
@@ -119,5 +120,24 @@ function readerIterator(stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8
       await reader.cancel();
       return { done: true, value: undefined };
     },
+  };
+}
+
+/** `source`, of which the digests are taken as it passes. */
+export function digestedSource(source: WriteSource, blocks: BlockDigests): WriteSource {
+  return {
+    pull: (events) =>
+      source.pull({
+        // first the digest: what was pushed belongs to the transfer
+        push: (bytes) =>
+          void blocks.add(bytes).then(
+            () => events.push(bytes),
+            (error) => events.broken(toSshError(error, 'crypto', { operation: 'verify' })),
+          ),
+        end: () => events.end(),
+        broken: (error) => events.broken(error),
+      }),
+    spent: (count) => source.spent?.(count),
+    stop: () => source.stop(),
   };
 }

@@ -32,6 +32,8 @@ export interface Running {
   readonly done: Promise<TransferStats>;
   /** Ends it now. */
   abort(error: SshError): void;
+  /** Channels that it has gone over so far, at the most. */
+  lanes(): number;
 }
 
 /**
@@ -183,7 +185,7 @@ function run(
     signal?.addEventListener('abort', onAbort);
     link.turn(() => engine.begin());
   });
-  return { done, abort };
+  return { done, abort, lanes: () => engine.counters.lanes };
 }
 
 /** The error of a transfer that came `transferred` bytes far. */

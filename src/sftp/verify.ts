@@ -7,6 +7,7 @@ import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import { abortedError } from './call.ts';
 import { BLOCK, BlockDigests, type DigestsOf, firstDifference } from './digests.ts';
+import { checkHandle } from './extended.ts';
 import type { OpenHandle } from './operations.ts';
 import type { TransferOptions } from './options.ts';
 import { chunksOf } from './streams.ts';
@@ -82,6 +83,9 @@ export async function verifyContent(
 }
 
 /** Asks the server for them. */
-async function hashesOf(file: OpenHandle, _range: Range, _options: TransferOptions): Promise<readonly Uint8Array[]> {
-  throw new SshError('not-supported', `check-file ${printable(file.path, 1024)}`, { operation: 'check-file' });
+async function hashesOf(file: OpenHandle, range: Range, options: TransferOptions): Promise<readonly Uint8Array[]> {
+  const { start, length } = range;
+  const { signal, stallTimeout } = options;
+  const ask = { algorithms: ['sha256'] as const, start, length, blockSize: BLOCK, signal, stallTimeout };
+  return (await checkHandle(file, ask)).digests;
 }
