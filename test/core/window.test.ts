@@ -4,6 +4,7 @@ import { MAX_WINDOW, MIN_ADJUST, ReceiveWindow } from '../../src/core/window.ts'
 import { drawBelow } from '../support/feed.ts';
 import { seededRandom } from '../support/random.ts';
 import { thrown } from './tools.ts';
+import { type LineRun, runLine } from './window_line.ts';
 
 const DEFAULT = 2 * 1024 * 1024;
 
@@ -122,5 +123,156 @@ describe('ReceiveWindow', () => {
     }
     // 60 packets of delay and one step of 131 072 bytes are all that is ever missing
     assert.ok(least >= DEFAULT - 61 * 32768 - 131072, `${least} bytes were left`);
+  });
+});
+
+const MIB = 1024 * 1024;
+const MAX = 64 * MIB;
+
+/** The window's size at each time. */
+const at = (run: LineRun, times: readonly number[]): number[] => times.map((time) => run.sizes[time] as number);
+
+describe('ReceiveWindow, growing,', () => {
+  it('doubles every round trip of 100 ms until it is at its limit', () => {
+    const run = runLine({ roundTrip: 100, window: DEFAULT, maxWindow: MAX }, 1500);
+    // the first bytes are consumed after 50 ms; the round that begins then ends when the next window comes
+    assert.deepEqual(
+      at(run, [149, 150, 250, 350, 450, 550]),
+      [2, 4, 8, 16, 32, 64].map((mib) => mib * MIB),
+    );
+    assert.equal(run.window.size, MAX);
+  });
+
+  for (const line of [20_000, 100_000, 250_000]) {
+    it(`stops at twice what a line of ${line / 1000} MB/s brings in a round trip, and fills the line`, () => {
+      const run = runLine({ roundTrip: 100, line, window: DEFAULT, maxWindow: MAX }, 4000);
+      const once = line * 100;
+      assert.ok(run.window.size >= 1.9 * once && run.window.size <= 2.2 * once, `${run.window.size} for ${once}`);
+      assert.deepEqual(at(run, [2500]), [run.window.size], 'it has long stopped');
+      assert.ok(run.consumed > 0.8 * 4000 * line, `${run.consumed} bytes came`);
+    });
+  }
+
+  it('does not grow where the line is short: a millisecond at 1 GB/s', () => {
+    const run = runLine({ roundTrip: 2, measured: 0.9, line: 1_000_000, window: DEFAULT, maxWindow: MAX }, 3000);
+    assert.equal(run.window.size, DEFAULT);
+  });
+
+  it('does not take what is consumed at one stroke for a rate', () => {
+    // all that came in 8 ms is taken at once, as when a disk has written it
+    const consumer = (time: number): number => (time % 8 === 0 ? 1e9 : 0);
+    const run = runLine(
+      { roundTrip: 2, measured: 0.3, line: 250_000, consumer, window: DEFAULT, maxWindow: MAX },
+      3000,
+    );
+    assert.equal(run.window.size, DEFAULT);
+  });
+
+  it('does not grow when the sender has little to send', () => {
+    const run = runLine({ roundTrip: 100, sender: () => 5000, window: DEFAULT, maxWindow: MAX }, 3000);
+    assert.equal(run.window.size, DEFAULT);
+  });
+
+  it('grows for what comes after a silence as if nothing had been before', () => {
+    const sender = (time: number): number => (time < 5000 ? (time % 1000 === 0 ? 500 : 0) : 1e9);
+    const run = runLine({ roundTrip: 100, sender, window: DEFAULT, maxWindow: MAX }, 6000);
+    assert.deepEqual(at(run, [5040]), [DEFAULT]);
+    assert.equal(run.window.size, MAX);
+  });
+
+  it('stops for a consumer that lags, whatever the line could bring', () => {
+    // 1 MB/s (T67), 10 MB/s, and one that could do with 5 MB in flight and gets no more than two times that
+    for (const [consumer, most] of [
+      [1000, DEFAULT],
+      [10_000, DEFAULT],
+      [50_000, 10_000_000],
+    ] as const) {
+      const run = runLine({ roundTrip: 100, consumer, window: DEFAULT, maxWindow: MAX }, 10_000);
+      assert.ok(run.window.size <= most, `${run.window.size} for a consumer of ${consumer} bytes a millisecond`);
+      assert.ok(run.mostHeld <= run.window.size);
+      // and takes nothing from it: once the window is there, the consumer never waits
+      assert.ok(run.consumed > 0.93 * consumer * 9900, `${run.consumed} of ${consumer * 9900}`);
+    }
+  });
+
+  it('goes on growing when a consumer that stood still keeps up again', () => {
+    const consumer = (time: number): number => (time < 2000 ? 1000 : 1e9);
+    const run = runLine({ roundTrip: 100, consumer, window: DEFAULT, maxWindow: MAX }, 4000);
+    assert.deepEqual(at(run, [1999]), [DEFAULT]);
+    assert.equal(run.window.size, MAX);
+  });
+
+  it('does not grow without room, nor without a round trip, nor without the time', () => {
+    const fixed = runLine({ roundTrip: 100, window: DEFAULT, maxWindow: DEFAULT }, 2000);
+    assert.equal(fixed.window.size, DEFAULT);
+    const unmeasured = runLine({ roundTrip: 100, measured: undefined, window: DEFAULT, maxWindow: MAX }, 2000);
+    assert.equal(unmeasured.window.size, DEFAULT);
+    const timeless = new ReceiveWindow(DEFAULT);
+    for (let i = 0; i < 1000; i++) {
+      timeless.received(DEFAULT);
+      timeless.consumed(DEFAULT, undefined, 100, MAX);
+    }
+    assert.equal(timeless.size, DEFAULT);
+  });
+
+  it('gives the new credit at once, with all that it owes', () => {
+    const window = new ReceiveWindow(DEFAULT);
+    window.received(1_500_000);
+    assert.equal(window.consumed(5, 0, 100, MAX), 0, 'a round begins');
+    assert.equal(window.consumed(1_400_000 - 5, 50, 100, MAX), 1_400_000);
+    assert.equal(window.consumed(95_000, 99, 100, MAX), 0);
+    // 1 500 000 − 5 bytes in 120 ms are 1 249 995 in 100
+    assert.equal(window.consumed(5000, 120, 100, MAX), 100_000 + Math.floor((2 * 1_499_995 * 100) / 120) - DEFAULT);
+    assert.deepEqual(
+      [window.size, window.granted, window.adjustments, window.total],
+      [2_499_991, 2_499_991, 2, 1_500_000],
+    );
+  });
+
+  it('grows by no more than there is room, and by nothing that is no adjustment', () => {
+    const grown = (room: number): number => {
+      const window = new ReceiveWindow(DEFAULT);
+      window.received(DEFAULT);
+      window.consumed(1, 0, 100, room);
+      window.consumed(DEFAULT - 1, 100, 100, room);
+      return window.size - DEFAULT;
+    };
+    assert.deepEqual([0, 1023, 1024, 777_777, MAX].map(grown), [0, 0, 1024, 777_777, DEFAULT - 2]);
+  });
+
+  it('is exact at any size, with any times: nothing is granted twice, nothing is lost', () => {
+    const random = seededRandom('growing window');
+    for (let run = 0; run < 40; run++) {
+      const first = 1024 + drawBelow(random, 200_000);
+      const most = first + drawBelow(random, 2_000_000);
+      const roundTrip = drawBelow(random, 200);
+      const window = new ReceiveWindow(first);
+      let [granted, kept, owed, now] = [first, 0, 0, 0];
+      for (let i = 0; i < 2000; i++) {
+        now += drawBelow(random, 8);
+        const before = window.size;
+        if (drawBelow(random, 2) === 0) {
+          const count = Math.min(granted, drawBelow(random, 40_000));
+          window.received(count);
+          granted -= count;
+          kept += count;
+        } else {
+          const count = Math.min(kept, drawBelow(random, 40_000));
+          kept -= count;
+          owed += count;
+          const adjust = window.consumed(count, now, roundTrip, most - window.size);
+          const growth = window.size - before;
+          assert.ok(growth >= 0 && window.size <= most, 'it never shrinks, nor passes its limit');
+          assert.ok(window.size <= 2 * before);
+          assert.ok(adjust === 0 ? growth === 0 : adjust >= 1024 && adjust === owed + growth);
+          if (adjust > 0) owed = 0;
+          granted += adjust;
+        }
+        assert.equal(granted + kept + owed, window.size);
+        assert.equal(window.granted, granted);
+      }
+      window.received(granted);
+      thrown('protocol', () => window.received(1));
+    }
   });
 });
