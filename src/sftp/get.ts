@@ -119,7 +119,7 @@ async function openOutput(
   if (options.resume) {
     const { size, mtime } = hints.attrs ?? (await fstat(file, options));
     if (size !== undefined && mtime !== undefined) {
-      return resumedFile(system, place, { file, size, mtime }, options, warnings);
+      return resumedFile(system, place, { file, size, mtime }, options, hints, warnings);
     }
     warnings.push('The server tells no size or no time of the file: what is unfinished cannot be found again');
   }

@@ -45,6 +45,8 @@ export interface GetHints {
    * a device or pipe is refused. Default: false.
    */
   readonly regular?: boolean;
+  /** How far what is written may run ahead, with `resume`. Default: `SPAN`. */
+  readonly span?: number;
 }
 
 export interface GetResult extends TransferStats {

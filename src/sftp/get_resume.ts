@@ -3,7 +3,7 @@
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import type { LocalFiles } from '../io/local_files.ts';
-import type { GetOptions } from './get_options.ts';
+import type { GetHints, GetOptions } from './get_options.ts';
 import { type Fate, FileOutput, moveToTarget, type Output, type Place } from './get_output.ts';
 import type { OpenHandle } from './operations.ts';
 import {
@@ -37,12 +37,13 @@ export async function resumedFile(
   place: Place,
   source: RemoteSource,
   options: GetOptions,
+  { span = SPAN }: GetHints,
   warnings: string[],
 ): Promise<Output> {
   const { target, there } = place;
   const names = unfinishedPaths(files.name(target), sourceMark(source.size, source.mtime));
   const paths = { torn: files.beside(target, names.torn), kept: files.beside(target, names.kept) };
-  const found = await findPart(files, paths, place, source.size, options);
+  const found = await findPart(files, paths, place, { size: source.size, span }, options);
   const isSame = found !== undefined && (await isPrefix(files, found, source, options));
   if (found !== undefined && !isSame && found.whole > 0) {
     warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
@@ -54,19 +55,14 @@ export async function resumedFile(
   const create = part === undefined ? 'new' : start > 0 ? 'keep' : 'replace';
   const file = await files.open(paths.torn, { access: 'write', create, ...permissions });
   const holesFrom = options.sparse ? await file.size() : undefined;
-  return new FileOutput(
-    file,
-    partFate(files, paths, target, options),
-    { origin: 0, start, span: SPAN, holesFrom },
-    options,
-  );
+  return new FileOutput(file, partFate(files, paths, target, options), { origin: 0, start, span, holesFrom }, options);
 }
 
 async function findPart(
   files: LocalFiles,
   paths: Unfinished<string>,
   { target, there }: Place,
-  sourceSize: number,
+  { size, span }: { readonly size: number; readonly span: number },
   options: GetOptions,
 ): Promise<Found | undefined> {
   for (const state of ['kept', 'torn'] as const) {
@@ -78,10 +74,10 @@ async function findPart(
       const message = `resume: ${shown} is no file, though an unfinished one would have that name: move it away`;
       throw new SshError('bad-local-file', message, { operation: 'open', path: shown });
     }
-    return { path, whole: wholeBytes(state, part.size, sourceSize), isTarget: false };
+    return { path, whole: wholeBytes(state, part.size, size, span), isTarget: false };
   }
   if (options.resume !== 'target' || there?.kind !== 'file') return undefined;
-  return { path: target, whole: wholeBytes('kept', there.size, sourceSize), isTarget: true };
+  return { path: target, whole: wholeBytes('kept', there.size, size, span), isTarget: true };
 }
 
 async function isPrefix(files: LocalFiles, found: Found, source: RemoteSource, options: GetOptions): Promise<boolean> {

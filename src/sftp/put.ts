@@ -19,7 +19,7 @@ import { type Input, openInput } from './put_input.ts';
 import { checkPutOptions, checkSource, type LocalSource, type PutOptions, type PutResult } from './put_options.ts';
 import { keepPart, openInPlace, openPart, type PartTarget } from './put_resume.ts';
 import { moveIntoPlace, openTarget, type PutHints, removeTemporary, type Target } from './put_target.ts';
-import { resumableError, SPAN, withProgressFrom } from './resume.ts';
+import { resumableError, withProgressFrom } from './resume.ts';
 import type { WriteSource } from './source.ts';
 import { digestedSource } from './sources.ts';
 import { type Running, startWrite } from './transfer.ts';
@@ -148,17 +148,16 @@ class Upload {
     const { size } = this.#input;
     const options = withProgressFrom(this.#options, skip);
     let tail: Tail | undefined;
-    const isPart = 'paths' in this.#target;
+    const span = 'span' in this.#target ? this.#target.span : undefined;
     // The draft (§6.1) has requests on one file carried out in order. FSETSTAT depends on what FSTAT says, and a part that is
     // to be kept has to be open yet when a WRITE is refused.
-    const pipelined = !isPart && Object.keys(this.#wanted).length === 0 && options.requests !== 1;
+    const pipelined = span === undefined && Object.keys(this.#wanted).length === 0 && options.requests !== 1;
     const onSent = (bytes: number): void => {
       if (!pipelined || bytes > SMALL) return;
       const flushed = options.sync ? fsync(file, options) : undefined;
       tail = { attrs: fstat(file, options), flushed, closed: this.#close() };
       for (const answer of [tail.attrs, tail.flushed, tail.closed]) answer?.catch(() => undefined); // each is looked at below
     };
-    const span = isPart ? SPAN : undefined;
     const total = size === undefined ? undefined : size - skip;
     this.#running = startWrite(file, source, start, total, options, span, onSent);
     const stats = await this.#running.done;

@@ -11,12 +11,14 @@ import { packets } from './proto/packets.ts';
 import type { Input } from './put_input.ts';
 import type { PutOptions } from './put_options.ts';
 import { existing, moveIntoPlace, type Plan, type PutHints, planTarget, type Target } from './put_target.ts';
-import { differsWarning, samePrefix, type Unfinished, unfinishedPaths, wholeBytes } from './resume.ts';
+import { differsWarning, SPAN, samePrefix, type Unfinished, unfinishedPaths, wholeBytes } from './resume.ts';
 import { whole } from './transfer.ts';
 
 /** An open part, and the names that it may have. */
 export interface PartTarget extends Target {
   readonly paths: Unfinished<RemotePath>;
+  /** How far what is sent may run ahead. */
+  readonly span: number;
 }
 
 /** A file that may be the beginning of the source. */
@@ -49,7 +51,8 @@ export async function openPart(
     warnings.push(`${printable(remote, 1024)} is no file and is written in place: nothing of it can be resumed`);
     return undefined;
   }
-  const found = findPart(remote, paths, plan, { kept, torn }, input.size ?? 0, options);
+  const { span = SPAN } = hints;
+  const found = findPart(remote, paths, plan, { kept, torn }, { size: input.size ?? 0, span }, options);
   const isSame = found !== undefined && (await isPrefix(link, found, input, options));
   if (found !== undefined && !isSame && found.whole > 0) {
     warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
@@ -63,7 +66,7 @@ export async function openPart(
   const flags = { write: true, create: true, truncate: skip === 0, exclusive: part === undefined };
   const attrs = plan.permissions === undefined ? {} : { permissions: plan.permissions };
   const file = await openFile(link, paths.torn, flags, attrs, options, closeQuietly, remote);
-  return { plan: { ...plan, path: paths.torn }, file, start: skip, skip, paths };
+  return { plan: { ...plan, path: paths.torn }, file, start: skip, skip, paths, span };
 }
 
 function findPart(
@@ -71,7 +74,7 @@ function findPart(
   paths: Unfinished<RemotePath>,
   plan: Plan,
   there: Partial<Unfinished<Attributes | undefined>>,
-  sourceSize: number,
+  { size, span }: { readonly size: number; readonly span: number },
   options: PutOptions,
 ): Found | undefined {
   for (const state of ['kept', 'torn'] as const) {
@@ -83,10 +86,10 @@ function findPart(
       const message = `resume: ${path} is no file, though an unfinished one would have that name: move it away`;
       throw new SshError('target-exists', message, { fault: 'policy', operation: 'put', path });
     }
-    return { path: paths[state], whole: wholeBytes(state, attrs.size ?? 0, sourceSize), isTarget: false };
+    return { path: paths[state], whole: wholeBytes(state, attrs.size ?? 0, size, span), isTarget: false };
   }
   if (options.resume !== 'target' || plan.there === undefined) return undefined;
-  return { path: remote, whole: wholeBytes('kept', plan.there.size ?? 0, sourceSize), isTarget: true };
+  return { path: remote, whole: wholeBytes('kept', plan.there.size ?? 0, size, span), isTarget: true };
 }
 
 /** Whether the source begins with it. What cannot be read is not trusted. */

@@ -40,6 +40,8 @@ export interface PutHints {
    * is refused. Default: false.
    */
   readonly regular?: boolean | undefined;
+  /** How far what is written may run ahead, with `resume`. Default: `SPAN`. */
+  readonly span?: number | undefined;
 }
 
 /** Which remote file is written, and what becomes of it. */

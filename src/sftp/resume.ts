@@ -41,9 +41,9 @@ export function sourceMark(size: number, modified: number): string {
 }
 
 /** How much of an unfinished file is whole: nothing of one that is longer than its source. */
-export function wholeBytes(state: 'torn' | 'kept', size: number, sourceSize: number): number {
+export function wholeBytes(state: 'torn' | 'kept', size: number, sourceSize: number, span: number): number {
   if (size > sourceSize) return 0;
-  return state === 'kept' ? size : Math.max(0, size - SPAN);
+  return state === 'kept' ? size : Math.max(0, size - span);
 }
 
 /**

@@ -30,6 +30,8 @@ import { seededRandom } from './random.ts';
 export interface Node {
   bytes: Uint8Array;
   permissions: number | undefined;
+  /** Seconds since 1970; both times. */
+  modified?: number;
 }
 
 /** A READ or WRITE as a script sees it. */
@@ -292,8 +294,13 @@ export class ScriptedSftp implements BytePipe {
         return this.#attrs(id, path);
       }
       case packets.fsetstat.number: {
-        const { attrs } = decodePacket(packets.fsetstat, packet);
-        this.log.push(`FSETSTAT ${JSON.stringify(decodeAttributes(attrs))}`);
+        const { handle, attrs } = decodePacket(packets.fsetstat, packet);
+        const set = decodeAttributes(attrs);
+        this.log.push(`FSETSTAT ${JSON.stringify(set)}`);
+        const node = this.files.get(this.openHandles.get(latin1(handle)) ?? '');
+        if (node === undefined) return reply.status(id, 4);
+        if (set.size !== undefined) node.bytes = lengthened(node.bytes.slice(0, set.size), set.size);
+        if (set.mtime !== undefined) node.modified = set.mtime;
         return reply.status(id, 0);
       }
       case packets.setstat.number: {
@@ -322,8 +329,12 @@ export class ScriptedSftp implements BytePipe {
   #attrs(id: number, path: string): Uint8Array {
     const node = this.files.get(path);
     if (node === undefined) return reply.status(id, 2);
-    const { permissions } = node;
-    return reply.attrs(id, { size: node.bytes.length, ...(permissions === undefined ? {} : { permissions }) });
+    const { permissions, modified } = node;
+    return reply.attrs(id, {
+      size: node.bytes.length,
+      ...(permissions === undefined ? {} : { permissions }),
+      ...(modified === undefined ? {} : { atime: modified, mtime: modified }),
+    });
   }
 
   #open(id: number, packet: Uint8Array): Uint8Array {
@@ -378,11 +389,7 @@ export class ScriptedSftp implements BytePipe {
     if (typeof answer === 'number') return reply.status(id, answer, 'scripted');
     const node = this.files.get(path);
     if (node === undefined) return reply.status(id, 4);
-    if (node.bytes.length < offset + length) {
-      const grown = new Uint8Array(offset + length);
-      grown.set(node.bytes);
-      node.bytes = grown;
-    }
+    node.bytes = lengthened(node.bytes, offset + length);
     node.bytes.set(data, offset);
     return reply.status(id, 0);
   }
@@ -413,6 +420,14 @@ export class ScriptedSftp implements BytePipe {
     }
     return reply.status(id, request === extensions.fsync.request ? 0 : 8);
   }
+}
+
+/** `bytes` with zeros behind, up to `size` of them. */
+function lengthened(bytes: Uint8Array, size: number): Uint8Array {
+  if (bytes.length >= size) return bytes;
+  const grown = new Uint8Array(size);
+  grown.set(bytes);
+  return grown;
 }
 
 /** Orders for `Script.order`. */
