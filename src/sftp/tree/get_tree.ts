@@ -27,7 +27,7 @@ import { leadsBack, type Trail } from './source_loop.ts';
 const ASKED_AHEAD = 32;
 
 /** Downloads what `remote` holds into the directory `local`, which comes into being where it is not there. */
-export function getTree(
+export async function getTree(
   session: TreeSession,
   remote: RemotePath,
   local: string,

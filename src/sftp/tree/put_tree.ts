@@ -27,7 +27,7 @@ const LOOKED_AHEAD = 32;
 const LONE = /\p{Surrogate}/u;
 
 /** Uploads what the directory `local` holds into `remote`, which comes into being where it is not there. */
-export function putTree(
+export async function putTree(
   session: TreeSession,
   local: string,
   remote: RemotePath,
