@@ -127,6 +127,8 @@ export { type ReadFileOptions, SftpClient, type SftpClientOptions } from './sftp
 export type { CheckFileOptions } from './sftp/extended.ts';
 export type { RemoteFile } from './sftp/file.ts';
 export type { GetOptions, LocalTarget } from './sftp/get.ts';
+export type { GlobOptions } from './sftp/glob.ts';
+export { escapeGlob, isGlob } from './sftp/glob_pattern.ts';
 export type { ServerLimits } from './sftp/link.ts';
 export type { DirectoryEntry, ListOptions } from './sftp/list.ts';
 export type { OpenFlags, OpenMode } from './sftp/operations.ts';
@@ -145,7 +147,8 @@ export type { DigestAlgorithm, FileDigests } from './sftp/proto/digests.ts';
 export type { FileSystemStats, OwnerNames } from './sftp/proto/extensions.ts';
 export { Status as SftpStatus } from './sftp/proto/status.ts';
 export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
-export type { RenameOptions, SymlinkOrder } from './sftp/requests.ts';
+export type { WalkEntry } from './sftp/read_tree.ts';
+export type { MkdirOptions, RemoveOptions, RenameOptions, SymlinkOrder } from './sftp/requests.ts';
 export type {
   BackendEntry,
   BackendFile,
@@ -167,5 +170,6 @@ export type {
   TreeProgress,
   TreeResult,
 } from './sftp/tree/options.ts';
+export type { WalkOptions } from './sftp/walk.ts';
 export { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 export type { SftpOptions, SshClient } from './ssh_client.ts';

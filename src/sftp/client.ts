@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { type GetOptions, get, type LocalTarget } from './get.ts';
+import { type GlobOptions, glob } from './glob.ts';
 import { greet } from './greet.ts';
 import { LanePool } from './lane_pool.ts';
 import { Link } from './link.ts';
@@ -25,6 +26,7 @@ import {
 } from './options.ts';
 import type { Attributes } from './proto/attrs.ts';
 import { type LocalSource, type PutOptions, type PutResult, put, writeFile } from './put.ts';
+import type { WalkEntry } from './read_tree.ts';
 import { SftpRequests, type SymlinkOrder } from './requests.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';
 import { startRead, whole } from './transfer.ts';
@@ -32,6 +34,7 @@ import { getTree } from './tree/get_tree.ts';
 import type { TreeOptions, TreeResult } from './tree/options.ts';
 import { putTree } from './tree/put_tree.ts';
 import type { TreeSession } from './tree/session.ts';
+import { type WalkOptions, walk } from './walk.ts';
 
 /** Options of `SftpClient.open`. */
 export interface SftpClientOptions extends CallOptions {
@@ -120,6 +123,22 @@ export class SftpClient extends SftpRequests {
 
   get #trees(): TreeSession {
     return { link: this.link, requests: this, files: this.#files };
+  }
+
+  /**
+   * The entries of a directory and of all below it, read far ahead of the loop. Symbolic links are entries and not followed;
+   * names that would lead elsewhere are left out. Leaving the loop early closes what is open.
+   */
+  walk(path: RemotePath, options: WalkOptions = {}): AsyncGenerator<WalkEntry> {
+    return walk(this.link, path, options);
+  }
+
+  /**
+   * The entries whose paths match a pattern: `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `**` for any number of directories, and a
+   * backslash before what is meant as it is. Throws `bad-argument` for what is no pattern.
+   */
+  glob(pattern: RemotePath, options: GlobOptions = {}): AsyncGenerator<WalkEntry> {
+    return glob(this.link, pattern, options);
   }
 
   /** The content of a file in memory. */

@@ -18,6 +18,7 @@ import {
 import { RemoteFile } from './file.ts';
 import type { Link, ServerLimits } from './link.ts';
 import { type DirectoryEntry, type ListOptions, list } from './list.ts';
+import { makeDirectory, makePath } from './make_path.ts';
 import {
   exists,
   type OpenFlags,
@@ -37,6 +38,27 @@ import { type Attributes, encodeAttributes } from './proto/attrs.ts';
 import type { FileDigests } from './proto/digests.ts';
 import { extensions, type FileSystemStats, type OwnerNames } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
+import { removeTree } from './remove_tree.ts';
+
+/** Options of `mkdir`. */
+export interface MkdirOptions extends CallOptions {
+  /** For the directory itself, not for those above it. */
+  readonly attrs?: Attributes | undefined;
+  /**
+   * Whether directories above it that are missing are made as well. A directory that is there already is no error then;
+   * anything else in its place, or above it, is `target-exists`. Default: false.
+   */
+  readonly recursive?: boolean | undefined;
+}
+
+/** Options of `remove`. */
+export interface RemoveOptions extends CallOptions {
+  /**
+   * Whether a directory is removed, with all that is in it. Symbolic links are removed, never followed. Where something in it
+   * cannot be removed the rest may be gone. `/` and paths that end in `.` or `..` are `bad-argument`. Default: false.
+   */
+  readonly recursive?: boolean | undefined;
+}
 
 /** Options of `rename`. */
 export interface RenameOptions extends CallOptions {
@@ -110,13 +132,11 @@ export abstract class SftpRequests implements AsyncDisposable {
     return readlink(this.link, path, options);
   }
 
-  /** MKDIR. */
-  async mkdir(
-    path: RemotePath,
-    options: CallOptions & { readonly attrs?: Attributes | undefined } = {},
-  ): Promise<void> {
-    const value = { path: pathBytes(path), attrs: encodeAttributes(options.attrs ?? {}) };
-    await call(this.link, { row: packets.mkdir, value, operation: 'mkdir', path }, options);
+  /** MKDIR. With `recursive` those above it are made as well, and a directory that is there is no error. */
+  async mkdir(path: RemotePath, options: MkdirOptions = {}): Promise<void> {
+    const { attrs = {}, recursive } = options;
+    if (recursive) await makePath(this.link, path, attrs, options);
+    else await makeDirectory(this.link, path, attrs, options);
   }
 
   /** RMDIR: removes an empty directory. */
@@ -124,8 +144,9 @@ export abstract class SftpRequests implements AsyncDisposable {
     return pathRequest(this.link, packets.rmdir, 'rmdir', path, options);
   }
 
-  /** REMOVE: removes a file. */
-  remove(path: RemotePath, options: CallOptions = {}): Promise<void> {
+  /** REMOVE: removes a file or a symbolic link. With `recursive` a directory, too, with all that is in it. */
+  remove(path: RemotePath, options: RemoveOptions = {}): Promise<void> {
+    if (options.recursive) return removeTree(this.link, path, options);
     return pathRequest(this.link, packets.remove, 'remove', path, options);
   }
 

@@ -51,6 +51,9 @@ export function statusMeaning(code: number): string {
 /** FILE_ALREADY_EXISTS of version 5, which some servers answer in version 3. */
 export const FILE_ALREADY_EXISTS = 11;
 
+/** DIR_NOT_EMPTY of version 6, likewise. */
+export const DIRECTORY_NOT_EMPTY = 18;
+
 /** NO_SUCH_PATH of version 4, likewise. */
 export const NO_SUCH_PATH = 10;
 
