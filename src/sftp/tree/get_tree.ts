@@ -19,7 +19,7 @@ import { ahead } from './ahead.ts';
 import { linkFault } from './link_target.ts';
 import { choice, MAX_DEPTH, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
 import { keepReason } from './overwrite.ts';
-import { type TreeDirectory, TreeRun } from './run.ts';
+import { isStatus, type TreeDirectory, TreeRun } from './run.ts';
 import type { TreeSession } from './session.ts';
 import { leadsBack, type Trail } from './source_loop.ts';
 
@@ -127,7 +127,7 @@ class TreeDownload {
     const files = this.#files;
     const isRoot = place.tree.parent === undefined;
     const { preserve } = this.#transfer;
-    if (isRoot && preserves(preserve)) place.attrs = await this.#session.requests.stat(place.remote, this.#call);
+    if (isRoot && preserves(preserve)) place.attrs = await this.#attrs(place.remote);
     const wanted = localAttributes(place.attrs, preserve).permissions;
     const made = await files.makeDirectory(place.local, wanted === undefined ? undefined : wanted | 0o700);
     if (isRoot) place.local = (await files.resolve(place.local)) ?? place.local;
@@ -142,6 +142,16 @@ class TreeDownload {
     }
     place.state = made ? 'made' : 'there';
     if (!isRoot) this.#run.report.directories++;
+  }
+
+  /** STAT; nothing where the server does not tell. */
+  async #attrs(path: RemotePath): Promise<Attributes> {
+    try {
+      return await this.#session.requests.stat(path, this.#call);
+    } catch (error) {
+      if (isStatus(error)) return {};
+      throw error;
+    }
   }
 
   /**
@@ -191,7 +201,7 @@ class TreeDownload {
       closeQuietly(await openDirectory(this.#session.link, path, this.#call));
       return 'directory';
     } catch (error) {
-      if (error instanceof SshError && error.code === 'sftp-status') return 'file';
+      if (isStatus(error)) return 'file';
       throw error;
     }
   }

@@ -16,7 +16,7 @@ import { type PutOptions, put } from '../put.ts';
 import { ahead } from './ahead.ts';
 import { choice, MAX_DEPTH, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
 import { keepReason } from './overwrite.ts';
-import { type TreeDirectory, TreeRun } from './run.ts';
+import { isStatus, type TreeDirectory, TreeRun } from './run.ts';
 import type { TreeSession } from './session.ts';
 import { leadsBack, type Trail } from './source_loop.ts';
 
@@ -308,10 +308,6 @@ class TreeUpload {
       throw error;
     }
   }
-}
-
-function isStatus(error: unknown): error is SshError {
-  return error instanceof SshError && error.code === 'sftp-status';
 }
 
 /** Local attributes as SFTP has them: whole seconds. */
