@@ -92,7 +92,7 @@ export const reply = {
 };
 
 export class ScriptedSftp implements BytePipe {
-  readonly files: Map<string, Node> = new Map();
+  readonly files: Map<string, Node>;
   /** Every request, such as `READ 0+32768` or `OPEN /a 1`. */
   readonly log: string[] = [];
   readonly openHandles: Map<string, string> = new Map();
@@ -123,7 +123,9 @@ export class ScriptedSftp implements BytePipe {
   #granted: number;
   #owed = 0;
 
-  constructor(script: Script = {}) {
+  /** `files`: those of another session, to be shared with it. */
+  constructor(script: Script = {}, files: Map<string, Node> = new Map()) {
+    this.files = files;
     this.#script = script;
     this.#random = seededRandom(script.seed ?? 'sftp');
     this.#granted = script.window ?? Number.POSITIVE_INFINITY;
@@ -422,12 +424,17 @@ export class ScriptedSftp implements BytePipe {
   }
 }
 
+/** Memory of files with room to grow into. */
+const roomy = new WeakSet<ArrayBufferLike>();
+
 /** `bytes` with zeros behind, up to `size` of them. */
 function lengthened(bytes: Uint8Array, size: number): Uint8Array {
   if (bytes.length >= size) return bytes;
-  const grown = new Uint8Array(size);
-  grown.set(bytes);
-  return grown;
+  if (roomy.has(bytes.buffer) && bytes.buffer.byteLength >= size) return new Uint8Array(bytes.buffer, 0, size);
+  const memory = new ArrayBuffer(2 * size);
+  roomy.add(memory);
+  new Uint8Array(memory).set(bytes);
+  return new Uint8Array(memory, 0, size);
 }
 
 /** Orders for `Script.order`. */
