@@ -10,7 +10,7 @@ import { type Attributes, fileKind } from '../sftp/proto/attrs.ts';
 import type { TreeOptions } from '../sftp/tree/options.ts';
 import { keepReason } from '../sftp/tree/overwrite.ts';
 import { bad } from './arg_values.ts';
-import { eachOf, fileOptions, finished, type Moving, Tally, treeOptions } from './move.ts';
+import { eachOf, finished, type Moving, optionsOf, Tally, treeOptions } from './move.ts';
 import { outputStream } from './output.ts';
 import { type Found, matches, type RemoteSource } from './remote_sources.ts';
 import { Summary } from './summary.ts';
@@ -152,9 +152,10 @@ async function file(
   const { path, local } = item;
   const why = await keptBecause(moving, item);
   if (why !== undefined) return summary.skip(local as string, why);
-  const options = { ...fileOptions(choice), signal, trustEof, onProgress };
-  const { overwrite } = choice;
-  summary.file(await sftp.get(path, local ?? outputStream(), { ...options, overwrite: overwrite !== 'never' }));
+  // between the question and the answer somebody else may make it
+  const overwrite = choice.overwrite === 'never' ? { overwrite: false } : {};
+  const options = { ...optionsOf(choice), ...overwrite, signal, trustEof, onProgress };
+  summary.file(await sftp.get(path, local ?? outputStream(), options));
 }
 
 /** Asks only where not everything is replaced. */

@@ -2,6 +2,7 @@
 
 import type { SftpClient } from '../sftp/client.ts';
 import type { TreeOptions, TreeProgress } from '../sftp/tree/options.ts';
+import { filterOf } from './path_pattern.ts';
 import type { ProgressMeter } from './progress.ts';
 import type { Summary } from './summary.ts';
 import type { MoveChoice } from './transfer_args.ts';
@@ -17,25 +18,26 @@ export interface Moving {
   local(path: string): string;
 }
 
-/** What a choice means for one file. */
-export function fileOptions(
-  choice: MoveChoice,
-): Pick<MoveChoice, 'requests' | 'requestSize' | 'lanes' | 'preserve' | 'resume' | 'verify'> {
-  const { requests, requestSize, lanes, preserve, resume, verify } = choice;
+/** What a choice means for one file and for many. What is not chosen is absent. */
+export function optionsOf(choice: MoveChoice): Options {
+  const { requests, requestSize, lanes, verify, preserve, resume, sparse } = choice;
   return {
     ...(requests === undefined ? {} : { requests }),
     ...(requestSize === undefined ? {} : { requestSize }),
     ...(lanes === undefined ? {} : { lanes }),
     ...(verify === undefined ? {} : { verify }),
-    preserve,
-    resume,
+    ...(preserve ? { preserve } : {}),
+    ...(resume === false ? {} : { resume }),
+    ...(sparse ? { sparse } : {}),
   };
 }
 
-/** What it means for a directory. */
+type Options = Pick<TreeOptions, 'requests' | 'requestSize' | 'lanes' | 'verify' | 'preserve' | 'resume' | 'sparse'>;
+
+/** What it means for a directory besides. */
 export function treeOptions(choice: MoveChoice): TreeOptions {
-  const { requests, requestSize, lanes, preserve, resume, overwrite, symlinks } = choice;
-  return { requests, requestSize, lanes, preserve, resume: resume !== false, overwrite, symlinks };
+  const { overwrite, symlinks, exclude } = choice;
+  return { ...optionsOf(choice), overwrite, symlinks, filter: filterOf(exclude) };
 }
 
 /** Files of one command under way at once: enough to hide the distance, few enough to leave little half done. */

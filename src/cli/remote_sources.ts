@@ -24,14 +24,38 @@ export interface Found {
 /** A path is taken as it is; a pattern that matches nothing is an error. */
 export async function matches(
   sftp: SftpClient,
-  { path, pattern }: RemoteSource,
+  { path, pattern, base }: RemoteSource,
   signal: AbortSignal,
 ): Promise<Found[]> {
   if (pattern === undefined) return [{ path }];
-  const attrs = await sftp.lstat(path, { signal }).catch((error: unknown) => {
+  const [literal, found] = await Promise.all([attributesOf(sftp, path, signal), search(sftp, pattern, base, signal)]);
+  if (literal !== undefined) return [{ path, attrs: literal }];
+  if (found instanceof SshError) throw found;
+  if (found.length > 0) return found;
+  throw new SshError('sftp-status', `Nothing at the server matches ${printable(pattern, 1024)}`, { fault: 'peer' });
+}
+
+async function attributesOf(sftp: SftpClient, path: RemotePath, signal: AbortSignal): Promise<Attributes | undefined> {
+  return sftp.lstat(path, { signal }).catch((error: unknown) => {
     if (error instanceof SshError && error.code === 'sftp-status') return undefined;
     throw error;
   });
-  if (attrs !== undefined) return [{ path, attrs }];
-  throw new SshError('sftp-status', `Nothing at the server matches ${printable(pattern, 1024)}`, { fault: 'peer' });
+}
+
+/** In the order of the paths. What cannot be searched matters only where the path itself is not there. */
+async function search(
+  sftp: SftpClient,
+  pattern: string,
+  from: RemotePath | undefined,
+  signal: AbortSignal,
+): Promise<Found[] | SshError> {
+  const found: Found[] = [];
+  try {
+    for await (const { path, attrs } of sftp.glob(pattern, { from, signal })) found.push({ path, attrs });
+  } catch (error) {
+    if (error instanceof SshError && ['bad-argument', 'sftp-status'].includes(error.code)) return error;
+    throw error;
+  }
+  const keyOf = ({ path }: Found): string => (typeof path === 'string' ? path : printable(path, 65536));
+  return found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }

@@ -24,6 +24,8 @@ export interface MoveChoice {
   readonly preserve: boolean;
   /** Whether to go on where an earlier transfer ended: one of ours, or with `target` any file that is there. */
   readonly resume: boolean | 'target';
+  /** Whether blocks of zeros take no room. */
+  readonly sparse: boolean;
   /** What becomes of files that are there. */
   readonly overwrite: (typeof OVERWRITE)[number];
   /** What becomes of symbolic links in directories. */
@@ -64,6 +66,8 @@ export const transferOptions = {
   recursive: { type: 'boolean', short: 'r' },
   preserve: { type: 'boolean', short: 'p' },
   resume: { type: 'boolean' },
+  'resume-target': { type: 'boolean' },
+  sparse: { type: 'boolean' },
   overwrite: { type: 'string' },
   exclude: { type: 'string', multiple: true },
   symlinks: { type: 'string' },
@@ -134,15 +138,27 @@ export function putCommand(values: Values, positionals: readonly string[]): PutC
     refuseWithStream(values, 'Standard input');
   }
   const append = values.append === true;
-  for (const option of ['resume', 'recursive', 'overwrite', 'in-place']) {
+  for (const option of ['resume', 'resume-target', 'recursive', 'overwrite', 'in-place']) {
     if (append && values[option]) throw bad(`--append and --${option} contradict each other: give one`);
+  }
+  for (const option of ['resume', 'resume-target', 'recursive']) {
+    if (values['in-place'] && values[option]) throw bad(`--in-place and --${option} contradict each other: give one`);
   }
   return { name: 'put', locals, remote, inPlace: values['in-place'] === true, append, ...transferChoice(values) };
 }
 
 /** What only files have. */
 function refuseWithStream(values: Values, what: string): void {
-  for (const option of ['recursive', 'resume', 'preserve', 'verify', 'exclude', 'overwrite']) {
+  for (const option of [
+    'recursive',
+    'resume',
+    'resume-target',
+    'preserve',
+    'verify',
+    'exclude',
+    'overwrite',
+    'sparse',
+  ]) {
     if (values[option]) throw bad(`${what} is no file that --${option} could be for: leave it out`);
   }
 }
@@ -173,14 +189,17 @@ function manner(values: Values): Omit<MoveChoice, 'requests' | 'requestSize' | '
   if (exclude.includes('')) throw bad('--exclude needs a pattern');
   if (exclude.length > 0 && !values.recursive) throw bad('--exclude is for directories: give -r too');
   if (values.symlinks !== undefined && !values.recursive) throw bad('--symlinks is for directories: give -r too');
-  if (values.verify !== undefined && values.recursive) throw bad('--verify is for single files, and not for -r');
   const overwrite = values.overwrite === undefined ? 'always' : oneOf('--overwrite', values.overwrite, OVERWRITE);
-  if (overwrite !== 'always' && values.resume) throw bad('--resume and --overwrite contradict each other: give one');
+  for (const option of ['resume', 'resume-target']) {
+    if (overwrite === 'always' || !values[option]) continue;
+    throw bad(`--${option} and --overwrite contradict each other: give one`);
+  }
   return {
     ...(values.verify === undefined ? {} : { verify: oneOf('--verify', values.verify, VERIFY) }),
     recursive: values.recursive === true,
     preserve: values.preserve === true,
-    resume: values.resume === true,
+    resume: values['resume-target'] === true ? 'target' : values.resume === true,
+    sparse: values.sparse === true,
     overwrite,
     symlinks: values.symlinks === undefined ? 'skip' : oneOf('--symlinks', values.symlinks, SYMLINKS),
     exclude,

@@ -9,11 +9,13 @@ import type { SftpClient } from '../sftp/client.ts';
 import type { Progress, RemotePath } from '../sftp/options.ts';
 import { joinPath } from '../sftp/path.ts';
 import { type FileKind, fileKind } from '../sftp/proto/attrs.ts';
+import type { PutOptions } from '../sftp/put_options.ts';
 import type { TreeOptions } from '../sftp/tree/options.ts';
 import { keepReason } from '../sftp/tree/overwrite.ts';
 import { bad } from './arg_values.ts';
-import { eachOf, fileOptions, finished, type Moving, Tally, treeOptions } from './move.ts';
+import { eachOf, finished, type Moving, optionsOf, Tally, treeOptions } from './move.ts';
 import { Summary } from './summary.ts';
+import type { MoveChoice } from './transfer_args.ts';
 
 /** Where uploads go, and how. */
 export interface UploadTarget {
@@ -126,7 +128,7 @@ async function file(
   onProgress: OnProgress,
 ): Promise<void> {
   const { sftp, signal, choice } = moving;
-  const options = { ...fileOptions(choice), signal, onProgress, atomic: !target.inPlace };
+  const options = { ...optionsOf(choice), ...writing(target, choice), signal, onProgress };
   const send = async (to: RemotePath): Promise<void> => {
     const why = await keptBecause(moving, local, to);
     if (why !== undefined) return summary.skip(printable(to, 1024), why);
@@ -139,6 +141,12 @@ async function file(
     if (!(await isDirectory(moving, path, error))) throw error;
     await send(orInto);
   }
+}
+
+/** How the remote file comes into being. */
+function writing({ inPlace, append }: UploadTarget, { overwrite }: MoveChoice): PutOptions {
+  if (append) return { append };
+  return { ...(inPlace ? { atomic: false } : {}), ...(overwrite === 'never' ? { overwrite: false } : {}) };
 }
 
 /** Only a failure makes it worth asking whether the path is a directory, which then takes the file under its own name. */

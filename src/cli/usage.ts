@@ -19,6 +19,8 @@ const TRANSFER = `Transfer:
   -r, --recursive            directories with all that is in them
   -p, --preserve             keep permissions and times
       --resume               go on where an earlier transfer with --resume ended
+      --resume-target        go on with the target itself where it is the beginning of the source
+      --sparse               blocks of zeros take no room on the disk
       --overwrite always|never|newer|different
                              which files that are there are replaced; default always
       --exclude GLOB         leave out what matches, with -r; may be repeated

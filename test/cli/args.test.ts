@@ -22,6 +22,7 @@ const move = {
   recursive: false,
   preserve: false,
   resume: false,
+  sparse: false,
   overwrite: 'always',
   symlinks: 'skip',
   exclude: [],
@@ -59,6 +60,7 @@ describe('parseCommand', () => {
         recursive: true,
         preserve: true,
         resume: false,
+        sparse: false,
         overwrite: 'newer',
         symlinks: 'copy',
         exclude: ['*.o', '/tmp'],
@@ -97,6 +99,8 @@ describe('parseCommand', () => {
     assert.equal((parse('put --append x host:y') as typeof command).append, true);
     const { move: manner } = parse('put --lanes 4 --resume --verify hash x host:y') as typeof command;
     assert.deepEqual(manner, { ...move, lanes: 4, resume: true, verify: 'hash' });
+    const other = (parse('put --resume-target --sparse x host:y') as typeof command).move;
+    assert.deepEqual(other, { ...move, resume: 'target', sparse: true });
   });
 
   it('reads several sources, of which the last argument is the target', () => {
@@ -240,7 +244,8 @@ describe('parseCommand refuses', () => {
     ['get --overwrite no host:x', /--overwrite is always, never, newer or different, not 'no'/],
     ['get --verify host:x', /Something is missing/],
     ['get --verify md5 host:x', /--verify is size, hash or content, not 'md5'/],
-    ['get -r --verify hash host:x', /--verify is for single files/],
+    ['put --in-place --resume-target x host:y', /--in-place and --resume-target contradict/],
+    ['get --resume-target --overwrite never host:x', /--resume-target and --overwrite contradict/],
     ['get --exclude *.o host:x', /--exclude is for directories: give -r too/],
     ['get --symlinks copy host:x', /--symlinks is for directories: give -r too/],
     ['get -r --symlinks keep host:x', /--symlinks is skip, follow or copy, not 'keep'/],

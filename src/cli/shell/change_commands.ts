@@ -27,8 +27,9 @@ async function changeLocalDirectory(shell: Shell, { operands }: Call): Promise<v
   shell.localDirectory = path;
 }
 
-async function makeDirectories(shell: Shell, { operands, signal }: Call): Promise<void> {
-  for (const { text } of operands) await shell.sftp.mkdir(shell.remote(text), { signal });
+async function makeDirectories(shell: Shell, { operands, flags, signal }: Call): Promise<void> {
+  const recursive = flags.has('p');
+  for (const { text } of operands) await shell.sftp.mkdir(shell.remote(text), { signal, recursive });
 }
 
 async function makeLocalDirectory(shell: Shell, { operands }: Call): Promise<void> {
@@ -41,7 +42,9 @@ async function makeLocalDirectory(shell: Shell, { operands }: Call): Promise<voi
 }
 
 async function remove(shell: Shell, call: Call): Promise<void> {
-  for (const path of await pathsOf(shell, call)) await shell.sftp.remove(path, { signal: call.signal });
+  const { signal, flags } = call;
+  const recursive = flags.has('r');
+  for (const path of await pathsOf(shell, call)) await shell.sftp.remove(path, { signal, recursive });
 }
 
 async function removeDirectories(shell: Shell, call: Call): Promise<void> {

@@ -101,9 +101,11 @@ class Dialogue {
     }
     this.#isLeaving = true;
     process.stdout.write(isTyped ? '^C\n' : '\nCtrl-C again, Ctrl-D or exit ends the session\n');
-    // Ctrl-E, Ctrl-U: what was typed goes, wherever the cursor stood
-    this.#editor.write(null, { ctrl: true, name: 'e' });
-    this.#editor.write(null, { ctrl: true, name: 'u' });
+    if (isTyped) {
+      // Ctrl-E, Ctrl-U: what was typed goes, wherever the cursor stood
+      this.#editor.write(null, { ctrl: true, name: 'e' });
+      this.#editor.write(null, { ctrl: true, name: 'u' });
+    }
     this.#editor.prompt();
   }
 

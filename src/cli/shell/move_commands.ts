@@ -23,6 +23,7 @@ function choiceOf(flags: ReadonlySet<string>): MoveChoice {
     preserve: flags.has('p'),
     resume: flags.has('a') ? 'target' : false,
     overwrite: 'always',
+    sparse: false,
     symlinks: 'skip',
     exclude: [],
   };

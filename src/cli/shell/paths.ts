@@ -9,8 +9,12 @@ import type { Word } from './words.ts';
 
 /** What a word names at the server. */
 export function sourceOf(shell: Shell, word: Word): RemoteSource {
-  const path = shell.remote(word.text);
-  return word.pattern === undefined ? { path } : { path, pattern: word.pattern, base: shell.directory };
+  const { text, pattern } = word;
+  const path = shell.remote(text);
+  if (pattern === undefined) return { path };
+  const inHome = /^~\/+/.exec(pattern)?.[0].length;
+  if (inHome === undefined) return { path, pattern, base: shell.directory };
+  return { path, pattern: pattern.slice(inHome), base: shell.home };
 }
 
 /** Everything that the operands name; a pattern that matches nothing is an error. */

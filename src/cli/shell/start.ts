@@ -55,6 +55,9 @@ function outputFor(quiet: boolean, isInteractive: boolean): ShellOutput {
   };
 }
 
+/** Milliseconds in which a signal arrives that has been sent. */
+const ECHO_TIME = 50;
+
 /** Runs a line of the user's own shell, which has the terminal meanwhile. */
 function runLocal(line: string, directory: string): Promise<void> {
   const program = process.env.SHELL || '/bin/sh';
@@ -62,6 +65,7 @@ function runLocal(line: string, directory: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd: directory, stdio: 'inherit' });
     child.on('error', (error) => reject(fileError('run', program, error)));
-    child.on('close', () => resolve());
+    // Ctrl-C went to both of us, and a runtime may tell us after the end of the other: it was for that one
+    child.on('close', (code, signal) => setTimeout(resolve, signal === 'SIGINT' || code === 130 ? ECHO_TIME : 0));
   });
 }
