@@ -10,8 +10,11 @@ import { SshError } from '../errors.ts';
 /** Patterns that braces may stand for. */
 const MAX_ALTERNATIVES = 1024;
 
-/** Characters of a pattern, and of all that its braces stand for. */
-const MAX_LENGTH = 64 * 1024;
+/** Characters of a pattern: as long as a path may be on most systems. */
+const MAX_LENGTH = 4096;
+
+/** Characters of all that its braces stand for, and of what lies between. */
+const MAX_EXPANDED = 64 * 1024;
 
 /** One character of a name, or any number of them. */
 type Token =
@@ -65,13 +68,11 @@ function expandBraces(pattern: readonly string[]): string[][] {
   const open: string[][] = [[...pattern]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     length += next.length;
-    const group = firstBraces(next);
-    if (done.length + open.length > MAX_ALTERNATIVES || length > MAX_LENGTH) {
-      throw new SshError(
-        'limit',
-        `A pattern stands for at most ${MAX_ALTERNATIVES} others, and ${MAX_LENGTH} characters`,
-      );
+    if (next.length > MAX_LENGTH || length > MAX_EXPANDED || done.length + open.length >= MAX_ALTERNATIVES) {
+      const most = `at most ${MAX_LENGTH} characters, and stands for ${MAX_ALTERNATIVES} others`;
+      throw new SshError('limit', `A pattern has ${most}`);
     }
+    const group = firstBraces(next);
     if (group === undefined) {
       done.push(next);
       continue;
