@@ -3,9 +3,9 @@
 import { basename } from 'node:path';
 import { type Invocation, measure, watchBusy } from './measure.ts';
 import { mustBeEqual } from './place.ts';
+import type { Program, Tuning, Work } from './program.ts';
 import type { Case, Sample } from './runner.ts';
 import { mustName, type Stage, TREE_FILE, treesMustBeEqual } from './stage.ts';
-import type { Program, Tuning, Work } from './subjects.ts';
 
 const LIMIT_SECONDS = 900; // of one task: a gibibyte at the slowest rate that anybody has over the longest delay
 

@@ -1,5 +1,7 @@
 /** Charts as Vega specifications. Puressh is drawn in full colour and unbroken, the others paler and dashed. */
 
+import { show } from './table.ts';
+
 /** A line: points from left to right. */
 export interface Series {
   readonly name: string;
@@ -112,7 +114,7 @@ export function lineChart({
     ],
     axes: [
       { orient: 'bottom', scale: 'x', title: x, ...labels },
-      { orient: 'left', scale: 'y', title: y, grid: true, format: '~g' },
+      { orient: 'left', scale: 'y', title: y, grid: true, format: '.5~g' },
     ],
     legends: [{ stroke: 'colour', strokeDash: 'dash', symbolType: 'stroke', orient: 'right', labelLimit: 240 }],
     marks: [
@@ -144,7 +146,7 @@ export function lineChart({
 }
 
 export function barChart({ title: text, x, bars }: BarChart): Specification {
-  const values = bars.map(({ name, isOwn, value }) => ({ name, isOwn, value, label: value.toPrecision(3) }));
+  const values = bars.map(({ name, isOwn, value }) => ({ name, isOwn, value, label: show(value) }));
   const middle = { scale: 'y', field: 'name', band: 0.5 };
   return {
     ...FRAME,
@@ -155,7 +157,7 @@ export function barChart({ title: text, x, bars }: BarChart): Specification {
       { name: 'y', type: 'band', domain: bars.map(({ name }) => name), range: 'height', padding: 0.2 },
     ],
     axes: [
-      { orient: 'bottom', scale: 'x', title: x, grid: true, format: '~g' },
+      { orient: 'bottom', scale: 'x', title: x, grid: true, format: '.5~g' },
       { orient: 'left', scale: 'y', labelLimit: 240, domain: false, ticks: false },
     ],
     marks: [

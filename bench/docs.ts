@@ -54,8 +54,8 @@ function goalTable(found: readonly Goal[]): string {
 }
 
 function machines(results: readonly SuiteResult[]): string {
-  const cells = results.map(({ name, date, rounds, quick, commit, machine, server }) => [
-    ...[name, date.slice(0, 16).replace('T', ' '), `${rounds}${quick ? ', quick' : ''}`, commit],
+  const cells = results.map(({ name, date, rounds, partial, commit, machine, server }) => [
+    ...[name, date.slice(0, 16).replace('T', ' '), `${rounds}${partial ? ', not a full run' : ''}`, commit],
     ...[`${machine.cores} × ${machine.cpu}, ${Math.round(machine.memory / 2 ** 30)} GiB, ${machine.system}`],
     server.replace('SSH-2.0-', ''),
   ]);

@@ -29,5 +29,5 @@ export async function writeDocs(results: readonly SuiteResult[], tell: (line: st
   const path = new URL('docs/performance.md', root);
   writeFileSync(path, performanceDocument(results, chapters, pictures));
   tell(`written to ${path.pathname}`);
-  for (const { name, quick } of results) if (quick) tell(`${name}: from a quick run`);
+  for (const { name, partial } of results) if (partial) tell(`${name}: not from a full run`);
 }

@@ -2,7 +2,7 @@
  * `npm run bench`: puressh in every runtime beside everybody else who moves files over SFTP, against OpenSSH's `sshd` on
  * loopback, over distance and without.
  *
- *   npm run bench                              everything, medians of 3 rounds: about two hours
+ *   npm run bench                              everything, medians of 3 rounds: about two hours and a half
  *   npm run bench -- --quick                   everything smaller, 1 round: some minutes
  *   npm run bench -- --suite distance          one suite; may be repeated, as may the next two
  *   npm run bench -- --only puressh            subjects whose name contains this
@@ -77,15 +77,15 @@ async function runSuite(
   tell(`suite ${suite.name}: ${suite.title}`);
   const rows = await runAll(suite.cases({ plan, stage, own, others }), rounds, tell, signal);
   return {
-    ...{ name: suite.name, date, quick: plan.quick, rounds, commit: commit(), machine: machine() },
+    ...{ name: suite.name, date, partial: plan.partial, rounds, commit: commit(), machine: machine() },
     ...{ server: stage.peer.identification, place: stage.place, missing, rows },
     versions: Object.fromEntries([...own, ...others].map(({ name, version }) => [name, version])),
   };
 }
 
 function print(suite: Suite, result: SuiteResult): void {
-  const { quick, rounds, server } = result;
-  const how = `${rounds} round(s)${quick ? ', quick' : ''}, ${server}`;
+  const { partial, rounds, server } = result;
+  const how = `${rounds} round(s)${partial ? ', not a full run' : ''}, ${server}`;
   process.stdout.write(`\n${suite.title}: ${how}\n`);
   for (const { caption, cells } of tablesOf(result)) {
     process.stdout.write(`\n${caption === '' ? '' : `${caption}\n`}${table(cells)}\n`);

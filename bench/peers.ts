@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { asyncsshPython } from '../test/support/peers/asyncssh.ts';
 import { findProgram } from '../test/support/peers/peer.ts';
 import { root } from '../test/support/root.ts';
+import { type Job, type Missing, type Program, versionLine } from './program.ts';
 import { knownHosts } from './stage.ts';
-import { type Job, type Missing, type Program, versionLine } from './subjects.ts';
 
 const AES_GCM = 'aes128-gcm@openssh.com';
 

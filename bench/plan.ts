@@ -4,8 +4,13 @@ import { parseArgs } from 'node:util';
 
 export const MEBI: number = 1024 * 1024;
 
+const FULL_MEBI = 1024;
+const FULL_ROUNDS = 3; // the least that has a median
+
 export interface Plan {
   readonly quick: boolean;
+  /** Whether anything is smaller or fewer than a full run has it, so that a full run goes before it in the document. */
+  readonly partial: boolean;
   readonly long: boolean;
   readonly rounds: number;
   /** Names of suites; empty: all. */
@@ -34,12 +39,15 @@ export function readPlan(args: readonly string[]): Plan {
     },
   });
   const { quick, long } = values;
-  const rounds = number('--rounds', values.rounds ?? (quick ? '1' : '3'));
+  const rounds = number('--rounds', values.rounds ?? (quick ? '1' : String(FULL_ROUNDS)));
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds takes a whole number, not ${rounds}`);
+  const bytes = Math.round(number('--size', values.size ?? (quick ? '128' : String(FULL_MEBI))) * MEBI);
+  const fewer = values.only.length > 0 || values.delay !== undefined || rounds < FULL_ROUNDS;
   return {
+    partial: quick || fewer || bytes < FULL_MEBI * MEBI,
     ...{ quick, long, rounds, suites: values.suite, only: values.only, writeDocs: values['write-docs'] },
     delays: values.delay?.map((text) => number('--delay', text)),
-    bytes: Math.round(number('--size', values.size ?? (quick ? '128' : '1024')) * MEBI),
+    bytes,
   };
 }
 

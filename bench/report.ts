@@ -6,11 +6,11 @@ import { cpus, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from '../test/support/root.ts';
+import type { Missing } from './program.ts';
 import type { Row } from './runner.ts';
-import type { Missing } from './subjects.ts';
 
 /** Grows by one whenever older files can no longer be read. */
-const FORM = 2;
+const FORM = 3;
 
 export interface Machine {
   readonly cpu: string;
@@ -25,7 +25,8 @@ export interface SuiteResult {
   readonly name: string;
   /** When it began. */
   readonly date: string;
-  readonly quick: boolean;
+  /** Whether something was smaller or fewer than in a full run. */
+  readonly partial: boolean;
   readonly rounds: number;
   /** The state of the source: a commit, with `+` where files were changed. */
   readonly commit: string;
@@ -63,12 +64,12 @@ export function load(): Report[] {
     .filter(({ form }) => form === FORM);
 }
 
-/** The newest result of every suite; a full run goes before a quick one. */
+/** The newest result of every suite; a full run goes before a partial one. */
 export function newest(reports: readonly Report[]): SuiteResult[] {
   const found = new Map<string, SuiteResult>();
   for (const result of reports.flatMap(({ suites }) => suites)) {
     const known = found.get(result.name);
-    if (known === undefined || known.quick || !result.quick) found.set(result.name, result);
+    if (known === undefined || known.partial || !result.partial) found.set(result.name, result);
   }
   return [...found.values()];
 }

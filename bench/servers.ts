@@ -21,9 +21,10 @@ import { needSshd } from './find_sshd.ts';
 import { measureIdle } from './idle.ts';
 import { measure } from './measure.ts';
 import { makePlace, mustBeEqual, writeRandomFile } from './place.ts';
+import type { Direction } from './program.ts';
 import { machine, resultsFolder } from './report.ts';
 import { type Case, type Row, rateOf, runAll } from './runner.ts';
-import { type Direction, installCompetitors } from './subjects.ts';
+import { installCompetitors } from './subjects.ts';
 import { table } from './table.ts';
 
 const MEBI = 1024 * 1024;

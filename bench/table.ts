@@ -29,3 +29,8 @@ function padder(rows: Cells, others: 'left' | 'right'): (cell: string, column: n
     return column === 0 || others === 'left' ? cell.padEnd(width) : cell.padStart(width);
   };
 }
+
+/** A number with as many digits as say something; `-` for what is not known. */
+export function show(value: number, digits: number = value < 10 ? 2 : value < 100 ? 1 : 0): string {
+  return Number.isFinite(value) ? value.toFixed(digits) : '-';
+}

@@ -3,8 +3,9 @@
 import { growthOf } from './goals.ts';
 import { SFTP } from './peers.ts';
 import type { SuiteResult } from './report.ts';
-import { medianOf, memoryOf, paceOf, type Row, rateOf, secondsOf } from './runner.ts';
+import { medianOf, memoryOf, paceOf, type Row, rateOf, type Sample, secondsOf } from './runner.ts';
 import { NOBLE } from './suites/pure.ts';
+import { show } from './table.ts';
 
 /** A table, and a line above it where one suite has several. */
 export interface Table {
@@ -17,11 +18,6 @@ export function tablesOf({ name, rows }: SuiteResult): readonly Table[] {
 }
 
 const MEBI = 2 ** 20;
-
-/** A number with as many digits as say something; `-` for what is not known. */
-export function show(value: number, digits: number = value < 10 ? 2 : value < 100 ? 1 : 0): string {
-  return Number.isFinite(value) ? value.toFixed(digits) : '-';
-}
 
 function distinct<T>(values: readonly T[]): readonly T[] {
   return [...new Set(values)];
@@ -45,7 +41,12 @@ function local(rows: readonly Row[]): Table[] {
     }
     cells.push(line);
   }
-  return [{ caption: '', cells }];
+  const ciphers = distinct(rows.flatMap(({ samples }) => samples.flatMap((sample) => cipherOf(sample) ?? [])));
+  return [{ caption: ciphers.length === 0 ? '' : `puressh used ${ciphers.join(', ')}`, cells }];
+}
+
+function cipherOf({ report }: Sample): string | undefined {
+  return (report?.algorithms as { readonly cipher?: string } | undefined)?.cipher;
 }
 
 /** Subjects down, delays across. */
@@ -73,17 +74,23 @@ function distance(rows: readonly Row[]): Table[] {
       caption: `${work}, times the rate of sftp with the same cipher`,
       cells: byDelay(own, work, (row, delay) => show(rateOf(row) / rateOf(find(rows, SFTP, work, delay)), 2)),
     },
-    {
-      caption: `${work}, highest resident memory, MB`,
-      cells: byDelay(own, work, (row) => show(memoryOf(row) / 1e6, 0)),
-    },
-    {
-      caption: `${work}, processor time of the relay, of one core, %`,
-      cells: byDelay(own, work, (row) =>
-        show(100 * medianOf(row, ({ relayCpuSeconds, seconds }) => relayCpuSeconds && relayCpuSeconds / seconds), 0),
-      ),
-    },
+    { caption: `${work}, behind these figures`, cells: behind(own.filter((row) => row.work === work)) },
   ]);
+}
+
+/** What puressh said about its transfers, and what they cost. */
+function behind(rows: readonly Row[]): string[][] {
+  const said = (row: Row, name: string): number => medianOf(row, ({ report }) => report?.[name] as number | undefined);
+  const percent = (share: number): string => show(100 * share, 0);
+  const columns = ['MB/s alone', 'window MiB', 'lanes', 'memory MB', 'all processors %', 'relay, of one %'];
+  return [
+    ['', 'ms', ...columns],
+    ...rows.map((row) => [
+      ...[row.subject, String(row.delay), show(said(row, 'megabytesPerSecond')), show(said(row, 'window') / MEBI, 1)],
+      ...[show(said(row, 'lanes'), 0), show(memoryOf(row) / 1e6, 0), percent(medianOf(row, ({ busy }) => busy))],
+      percent(medianOf(row, ({ relayCpuSeconds, seconds }) => relayCpuSeconds && relayCpuSeconds / seconds)),
+    ]),
+  ];
 }
 
 function small(rows: readonly Row[]): Table[] {
@@ -145,11 +152,17 @@ function grid(rows: readonly Row[], label: (value: number) => string): Table[] {
   const values = distinct(rows.map(({ parameter }) => parameter?.value ?? 0));
   const at = (value: number, delay: number): Row | undefined =>
     rows.find((row) => row.parameter?.value === value && row.delay === delay);
-  const cells = [
+  const cells = (rate: (row: Row | undefined) => number): string[][] => [
     ['', ...delays.map((delay) => `${delay} ms`)],
-    ...values.map((value) => [label(value), ...delays.map((delay) => show(rateOf(at(value, delay))))]),
+    ...values.map((value) => [label(value), ...delays.map((delay) => show(rate(at(value, delay))))]),
   ];
-  return [{ caption: `get, MB/s, ${rows[0]?.subject ?? ''}`, cells }];
+  const alone = (row: Row | undefined): number =>
+    medianOf(row, ({ report }) => report?.megabytesPerSecond as number | undefined);
+  const subject = rows[0]?.subject ?? '';
+  return [
+    { caption: `get, MB/s, whole process, ${subject}`, cells: cells(rateOf) },
+    { caption: 'get, MB/s, without start and login', cells: cells(alone) },
+  ];
 }
 
 export function sizeName(bytes: number): string {

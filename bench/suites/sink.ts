@@ -12,7 +12,8 @@ import { type Bench, delaysOf, type Suite } from './suite.ts';
 const FAST = 8e6; // bytes a second that the sink takes
 const SLOW = 1e6;
 const TURN_MS = 20; // between takes
-const SAMPLE_MS = 250;
+const SAMPLE_MS = 250; // between looks at the memory, or longer:
+const SAMPLES = 240; // enough for a picture
 const LIMIT_FACTOR = 1.5; // a transfer that takes longer than this many times what the sink asks for hangs
 
 export const sink: Suite = {
@@ -100,10 +101,13 @@ function take(invocation: Invocation, rate: number, limit: number): Promise<Samp
     stderr += chunk;
   });
   const turns = setInterval(() => reader.turn(), TURN_MS);
-  const samples = setInterval(() => {
-    usage.sample(child.pid as number);
-    if (usage.memory !== undefined) memory.push([(performance.now() - started) / 1000, usage.memory]);
-  }, SAMPLE_MS);
+  const samples = setInterval(
+    () => {
+      usage.sample(child.pid as number);
+      if (usage.memory !== undefined) memory.push([(performance.now() - started) / 1000, usage.memory]);
+    },
+    Math.max(SAMPLE_MS, limit / LIMIT_FACTOR / SAMPLES),
+  );
   const ending = setTimeout(() => child.kill('SIGKILL'), limit);
   return new Promise((resolve, reject) => {
     child.on('error', reject);

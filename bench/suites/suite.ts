@@ -1,9 +1,9 @@
 /** What a suite is: cases of one question, run in turn. */
 
 import type { Plan } from '../plan.ts';
+import type { Program, Work } from '../program.ts';
 import type { Case } from '../runner.ts';
 import type { Stage } from '../stage.ts';
-import type { Program, Work } from '../subjects.ts';
 
 export interface Bench {
   readonly plan: Plan;

@@ -7,7 +7,7 @@ import { able, delaysOf, type Suite } from './suite.ts';
 export const trees: Suite = {
   name: 'trees',
   title: 'Many files of 4 KiB',
-  text: 'puressh and `sftp` move all files, the others a quarter of them.',
+  text: 'puressh and `sftp` move all files, the others a quarter of them, each at its defaults: file by file, but for rclone, which takes four at a time.',
   cases(bench) {
     const { plan, stage, own, others } = bench;
     const full = plan.quick ? 200 : 1000;

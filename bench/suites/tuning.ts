@@ -2,8 +2,8 @@
 
 import { fileCase } from '../cases.ts';
 import { MEBI } from '../plan.ts';
+import type { Tuning } from '../program.ts';
 import type { Case } from '../runner.ts';
-import type { Tuning } from '../subjects.ts';
 import { type Bench, delaysOf, type Suite } from './suite.ts';
 
 const DELAYS = [0, 20, 40, 60, 80, 100];
