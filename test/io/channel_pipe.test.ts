@@ -107,6 +107,17 @@ describe('ChannelPipe', () => {
     assert.deepEqual(fake.takeCalls(), ['consumed 0 3']);
   });
 
+  it('tells its window as it grows, and what it has moved, also when it has ended', async () => {
+    const { fake, tell, pipe } = await opening();
+    assert.deepEqual(pipe.stats, fake.view.stats);
+    fake.view.window = 9999;
+    fake.stats = { roundTrip: 12, latestRoundTrip: 15, bytesIn: 3 };
+    assert.equal(pipe.receiveWindow, 9999);
+    assert.deepEqual(pipe.stats, { roundTrip: 12, ...fake.view.stats });
+    tell(closed);
+    assert.deepEqual(pipe.stats, { roundTrip: 12, ...fake.view.stats });
+  });
+
   it('writes, and says when there is room again', async () => {
     const { fake, tell, pipe, end } = await opening();
     assert.equal(pipe.write([bytes(1), bytes(2, 3)]), true);

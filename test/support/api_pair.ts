@@ -21,6 +21,7 @@ import { Server } from '../../src/server/server.ts';
 import { SshClient } from '../../src/ssh_client.ts';
 import { turn } from './api_link.ts';
 import { type Chunking, cut } from './feed.ts';
+import { type LineTerms, longLine } from './long_line.ts';
 import { memoCrypto } from './memo_crypto.ts';
 import { replayedRandom } from './replayed_random.ts';
 import { ed25519Signer } from './scripted_peer.ts';
@@ -37,6 +38,8 @@ export interface ApiPairOptions {
   readonly server?: Partial<ServerOptions> | ((clock: Clock) => Partial<ServerOptions>);
   /** Default: the provider that remembers, with randomness by side. */
   readonly crypto?: { readonly client: CryptoProvider; readonly server: CryptoProvider };
+  /** A long line, in the time of the clock. Default: one that takes no time. */
+  readonly line?: LineTerms;
   /** Deliveries after which the line is lost, counted over both directions. */
   readonly cutAfter?: number;
 }
@@ -83,7 +86,9 @@ export class ApiPair {
     this.#pipes.push(...pipes);
     assert.ok(this.server.accept(pipes[1], { address: '192.0.2.7', port: 50123 }) !== undefined);
     const crypto = this.#options.crypto?.client ?? cryptoOf(`client ${this.#pipes.length}`);
-    const client = clientOn(pipes[0], this.clock, crypto, { ...this.#options.client, ...changes });
+    const { line } = this.#options;
+    const near = line === undefined ? pipes[0] : longLine(pipes[0], this.clock, line);
+    const client = clientOn(near, this.clock, crypto, { ...this.#options.client, ...changes });
     return client.then(({ link, ssh }) => {
       this.#link = link;
       return ssh;
