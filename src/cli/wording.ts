@@ -11,6 +11,7 @@ const wordings: readonly (readonly [RegExp, string])[] = [
   [/\balgorithms\.ciphers\b/g, '--cipher'],
   [/\balgorithms\.macs\b/g, '--mac'],
   [/\batomic: false writes\b/g, '--in-place writes'],
+  [/\bis a directory: give the path of a file\b/g, 'is a directory: give -r, or the path of a file'],
   [/\bgive auth another key or method that the server accepts/g, 'give another key with -i, or a password'],
   [/\bset trustEof if that is right/g, 'give --trust-eof if that is right'],
   [/\braise maxOutput, ignore \w+, or read it as a stream with exec\(\)/g, 'run it without --json'],

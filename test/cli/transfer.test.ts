@@ -112,7 +112,7 @@ describe('puressh get', () => {
     const cwd = scratch();
     const ended = await runCli(['get', ...reaching(sshd.peer), `${at(sshd.peer)}:/etc`], { cwd });
     assert.equal(ended.status, 1);
-    assert.equal(onlyLine(ended), '/etc on the server is a directory: give the path of a file (sftp-status)');
+    assert.equal(onlyLine(ended), '/etc on the server is a directory: give -r, or the path of a file (sftp-status)');
     assert.deepEqual(readdirSync(cwd), []);
   });
 

@@ -27,7 +27,7 @@ async function list(shell: Shell, call: Call): Promise<void> {
     for (const { path, attrs } of found) {
       const known = attrs ?? (await shell.sftp.stat(path, { signal }));
       // of several that a pattern matches the names are what is asked for
-      if (found.length > 1 || !mayBeDirectory(known)) loose.push(entryOf(path, known));
+      if (found.length > 1 || !mayBeDirectory(known)) loose.push(entryOf(shell.relative(path), known));
       else groups.push({ path, entries: await entriesIn(shell, path, call) });
     }
   }

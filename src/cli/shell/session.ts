@@ -63,6 +63,13 @@ export class Shell {
     return text === '' ? this.directory : joinPath(this.directory, text);
   }
 
+  /** A path without the directory that the shell stands in, for showing. */
+  relative(path: RemotePath): RemotePath {
+    const start = joinPath(this.directory, '');
+    if (typeof path !== 'string' || typeof start !== 'string') return path;
+    return path.startsWith(start) && path !== start ? path.slice(start.length) : path;
+  }
+
   /** A local path as the platform takes it. */
   local(text: string): string {
     return resolve(this.localDirectory, text);
