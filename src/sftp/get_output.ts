@@ -72,7 +72,7 @@ export class FileOutput implements Output {
       const { signal } = this.#options;
       await compare(digestsOfReader((target, position) => reader.read(target, position), 0, signal));
     } finally {
-      if (reader !== this.#file) await reader.close();
+      if (reader !== this.#file) await reader.close().catch(() => undefined); // it was only read from
     }
   }
 

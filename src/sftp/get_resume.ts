@@ -87,7 +87,7 @@ async function isPrefix(files: LocalFiles, found: Found, source: RemoteSource, o
     const read = (room: Uint8Array, position: number): Promise<number> => reader.read(room, position);
     return await samePrefix(source.file, read, found.whole, found.isTarget, options);
   } finally {
-    await reader.close();
+    await reader.close().catch(() => undefined); // it was only read from
   }
 }
 
