@@ -220,8 +220,8 @@ describe('an upload stays on its own channel', () => {
       const world = await new World().connect();
       return { world, done: world.client.put(BYTES.subarray(0, 512 * KIB), '/f', { ...OPTIONS, requests: 3 }) };
     },
-    'when the pipe tells nothing': async () => {
-      const world = await new World({ tells: false }).connect();
+    'when nobody knows the round trip': async () => {
+      const world = await new World({ measured: false }).connect();
       return { world, done: world.client.put(BYTES, '/f', OPTIONS) };
     },
     'when little is left': async () => {
@@ -267,7 +267,9 @@ describe('a lane that cannot be had', () => {
     await world.clean(['/f']);
   });
 
-  const refusals: Readonly<Record<string, (name: string, id: number) => number | readonly Uint8Array[] | 'honest'>> = {
+  type Answer = number | readonly Uint8Array[] | 'honest';
+  /** By the name of a request, its id, and the size of the file. */
+  const refusals: Readonly<Record<string, (name: string, id: number, size: number) => Answer>> = {
     'OPEN is refused': (name) => (name === 'OPEN' ? 3 : 'honest'),
     'FSTAT is refused': (name) => (name === 'FSTAT' ? 8 : 'honest'),
     'FSTAT states no size': (name, id) => (name === 'FSTAT' ? [reply.attrs(id, {})] : 'honest'),
@@ -275,17 +277,21 @@ describe('a lane that cannot be had', () => {
       name === 'FSTAT' ? [reply.attrs(id, { size: 1000, permissions: 0o100644 })] : 'honest',
     'it sees more than was sent': (name, id) =>
       name === 'FSTAT' ? [reply.attrs(id, { size: BYTES.length, permissions: 0o100644 })] : 'honest',
-    'it sees other permissions': (name, id) =>
-      name === 'FSTAT' ? [reply.attrs(id, { size: 200 * KIB, permissions: 0o100600 })] : 'honest',
-    'it sees a device': (name, id) =>
-      name === 'FSTAT' ? [reply.attrs(id, { size: 200 * KIB, permissions: 0o020644 })] : 'honest',
+    'it sees other permissions': (name, id, size) =>
+      name === 'FSTAT' ? [reply.attrs(id, { size, permissions: 0o100600 })] : 'honest',
+    'it sees another owner': (name, id, size) =>
+      name === 'FSTAT' ? [reply.attrs(id, { size, permissions: 0o100644, uid: 5, gid: 5 })] : 'honest',
+    'it sees a device': (name, id, size) =>
+      name === 'FSTAT' ? [reply.attrs(id, { size, permissions: 0o020644 })] : 'honest',
     'it does not speak SFTP': (name) => (name === 'INIT' ? 4 : 'honest'),
   };
   for (const [name, request] of Object.entries(refusals)) {
     it(`is not missed: ${name}`, async () => {
       const world = new World();
       const greeting: Script = name === 'it does not speak SFTP' ? { greeting: new Uint8Array([0, 0, 0, 1, 9]) } : {};
-      world.far.script = (session) => (session === 0 ? {} : { request: (row, id) => request(row, id), ...greeting });
+      const size = (): number => Math.max(...[...world.far.files.values()].map(({ bytes }) => bytes.length));
+      const bent: Script = { request: (row, id) => request(row, id, size()), ...greeting };
+      world.far.script = (session) => (session === 0 ? {} : bent);
       await world.connect();
       const { lanes } = good(await world.put());
       assert.ok(equalBytes(world.content, BYTES));
@@ -298,16 +304,19 @@ describe('a lane that cannot be had', () => {
     });
   }
 
-  it('is not opened where the path does not lead to what is written: that might begin another upload', async () => {
-    const world = new World();
-    world.far.script = () => ({ request: (row) => (row === 'STAT' ? 2 : 'honest') });
-    await world.connect();
-    assert.equal(good(await world.put()).lanes, 1);
-    for (let session = 1; session < world.far.sessions.length; session++) {
-      assert.deepEqual(world.steps(session), ['INIT']);
-    }
-    await world.clean(['/f']);
-  });
+  for (const size of [undefined, 1000, 3000 * KIB]) {
+    it(`is not opened where the path leads elsewhere: that might begin another upload: ${size} bytes`, async () => {
+      const answer = (id: number): Answer => (size === undefined ? 2 : [reply.attrs(id, { size })]);
+      const world = new World();
+      world.far.script = () => ({ request: (row, id) => (row === 'STAT' ? answer(id) : 'honest') });
+      await world.connect();
+      assert.equal(good(await world.put()).lanes, 1);
+      for (let session = 1; session < world.far.sessions.length; session++) {
+        assert.deepEqual(world.steps(session), ['INIT']);
+      }
+      await world.clean(['/f']);
+    });
+  }
 
   it('is never written to where another machine answers, with a file of the same name', async () => {
     const world = new World();

@@ -15,8 +15,8 @@ export interface Far {
   readonly roundTrip: number;
   /** The window of the peer of each session, in bytes. */
   readonly window: number;
-  /** Whether the pipes tell about themselves. Default: true. */
-  readonly tells?: boolean;
+  /** Whether the pipes have measured the round trip. Default: true. */
+  readonly measured?: boolean;
 }
 
 export class FarSessions {
@@ -75,11 +75,10 @@ export class FarPipe implements BytePipe {
     this.#window = far.window;
   }
 
-  get stats(): PipeStats | undefined {
-    const { roundTrip, window, tells = true } = this.#far;
-    if (!tells) return undefined;
+  get stats(): PipeStats {
+    const { roundTrip, window, measured = true } = this.#far;
     return {
-      roundTrip,
+      ...(measured ? { roundTrip } : {}),
       window: 0,
       granted: 0,
       adjustments: 0,
