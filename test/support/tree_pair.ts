@@ -6,6 +6,7 @@ import { SshError } from '../../src/errors.ts';
 import { memoryPipes } from '../../src/io/memory_pipe.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
 import type { SftpBackend } from '../../src/sftp/server/backend.ts';
+import type { SftpServerLimits } from '../../src/sftp/server/limits.ts';
 import { memoryFiles, type MemoryFiles as RemoteFiles } from '../../src/sftp/server/memory_fs.ts';
 import { serveSftp } from '../../src/sftp/server/server.ts';
 import { MemoryFiles } from './memory_files.ts';
@@ -26,6 +27,7 @@ export interface TreePairOptions {
   readonly local?: Content;
   readonly remote?: Content;
   /** What is served; default: `remote`. */
+  readonly limits?: Partial<SftpServerLimits>;
   readonly backend?: (remote: RemoteFiles) => SftpBackend;
 }
 
@@ -36,7 +38,11 @@ export async function withTrees(options: TreePairOptions, use: (pair: TreePair) 
   for (const [path, content] of Object.entries(options.local ?? {})) local.add(path, toBytes(content));
   const [own, theirs] = memoryPipes();
   const line = new TripPipe(own);
-  const served = serveSftp(theirs, { backend: options.backend?.(remote) ?? remote }).catch((cause: unknown) => cause);
+  const backend = options.backend?.(remote) ?? remote;
+  const served = serveSftp(theirs, {
+    backend,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  }).catch((cause: unknown) => cause);
   const sftp = await SftpClient.open(line, { localFiles: local });
   try {
     await use({ sftp, local, remote, line });

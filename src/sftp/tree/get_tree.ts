@@ -8,8 +8,9 @@ import { latin1, printable } from '../../bytes/text.ts';
 import { SshError, toSshError } from '../../errors.ts';
 import type { LocalFiles } from '../../io/local_files.ts';
 import { type GetHints, type GetOptions, type GetResult, get, needFiles } from '../get.ts';
-import { type DirectoryEntry, list } from '../list.ts';
-import { localNameFault, shownName } from '../names.ts';
+import type { Link } from '../link.ts';
+import { type DirectoryEntry, Listing } from '../list.ts';
+import { isDots, localNameFault, shownName } from '../names.ts';
 import { closeQuietly, openDirectory } from '../operations.ts';
 import type { CallOptions, RemotePath, TransferStats } from '../options.ts';
 import { joinPath, pathBytes, temporaryPath } from '../path.ts';
@@ -106,7 +107,7 @@ class TreeDownload {
   async #visit(place: Place): Promise<void> {
     if (this.#symlinks === 'follow')
       place.trail ??= { canonical: await this.#canonical(place.remote), above: undefined };
-    const entries = list(this.#session.link, place.remote, this.#call);
+    const entries = entriesOf(this.#session.link, place.remote, this.#call);
     const found = ahead(entries, ASKED_AHEAD, (entry) => this.#find(place, entry));
     try {
       // what cannot be listed leaves nothing here
@@ -302,6 +303,24 @@ class TreeDownload {
       await files.remove(temporary).catch(() => undefined); // the first failure is the one to tell
       throw error;
     }
+  }
+}
+
+/**
+ * What a directory holds, an answer late: by then it is known whether there is another, and most handles are given back before
+ * anything is done with the entries, however deep the tree is.
+ */
+async function* entriesOf(link: Link, path: RemotePath, options: CallOptions): AsyncGenerator<DirectoryEntry> {
+  const listing = new Listing(link, path, options);
+  try {
+    for (let entries = await listing.next(); entries !== undefined; ) {
+      const following = await listing.next();
+      if (following === undefined) listing.close();
+      for (const entry of entries) if (!isDots(entry.nameBytes)) yield entry;
+      entries = following;
+    }
+  } finally {
+    listing.close();
   }
 }
 

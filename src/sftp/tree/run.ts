@@ -82,15 +82,16 @@ export class TreeRun {
 
   constructor(link: Link, options: TreeOptions) {
     const most = whole('concurrency', options.concurrency ?? DEFAULT_CONCURRENCY, 1);
-    const { maxOpenHandles } = link.limits;
     this.link = link;
     this.#options = options;
-    // the other half is for directories, and for whoever shares the session
-    this.queue = new WorkQueue(
-      Math.min(most, Math.max(1, Math.floor((maxOpenHandles ?? Number.POSITIVE_INFINITY) / 2))),
-    );
+    this.queue = new WorkQueue(() => Math.min(most, this.#handles(2)));
     this.report = new TreeReport(link.clock, options.onProgress && ((progress) => this.#tell(progress)));
     this.signal = this.#controller.signal;
+  }
+
+  /** A part of the files and directories that the server lets be open, where it tells. It may tell late. */
+  #handles(share: number): number {
+    return Math.max(1, Math.floor((this.link.limits.maxOpenHandles ?? Number.POSITIVE_INFINITY) / share));
   }
 
   #tell(progress: Parameters<NonNullable<TreeOptions['onProgress']>>[0]): void {
@@ -159,7 +160,7 @@ export class TreeRun {
       directory.release();
     };
     this.#visits++;
-    if (this.#beside >= LISTINGS) return visited();
+    if (this.#beside >= Math.min(LISTINGS, this.#handles(4))) return visited();
     this.#beside++;
     visited().then(() => {
       this.#beside--;

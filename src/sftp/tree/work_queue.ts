@@ -16,7 +16,7 @@ export const MAX_WAITING = 4096;
 export const LARGE_AT_ONCE = 2;
 
 export class WorkQueue {
-  readonly #most: number;
+  readonly #most: () => number;
   #small: Job[] = [];
   #large: Job[] = [];
   #running = 0;
@@ -26,8 +26,8 @@ export class WorkQueue {
   /** Most jobs that waited at once. */
   maxWaiting = 0;
 
-  /** At most `most` jobs at once. */
-  constructor(most: number) {
+  /** At most `most` jobs at once, which may change. */
+  constructor(most: () => number) {
     this.#most = most;
   }
 
@@ -49,7 +49,7 @@ export class WorkQueue {
   }
 
   #startWaiting(): void {
-    while (this.#running < this.#most) {
+    while (this.#running < this.#most()) {
       // what takes longest begins first
       const large = this.#largeRunning < LARGE_AT_ONCE ? this.#large.shift() : undefined;
       const job = large ?? this.#small.shift();

@@ -17,7 +17,7 @@ const settle = async (): Promise<void> => {
 
 describe('WorkQueue', () => {
   it('runs so many at once, in order', async () => {
-    const queue = new WorkQueue(3);
+    const queue = new WorkQueue(() => 3);
     const begun: number[] = [];
     const { running, job } = jobs();
     for (let i = 0; i < 7; i++) {
@@ -36,7 +36,7 @@ describe('WorkQueue', () => {
   });
 
   it('holds back whoever adds when too many wait', async () => {
-    const queue = new WorkQueue(1);
+    const queue = new WorkQueue(() => 1);
     const { running, job } = jobs();
     let added = 0;
     const adding = (async (): Promise<void> => {
@@ -60,7 +60,7 @@ describe('WorkQueue', () => {
   });
 
   it('runs few large ones at once, before small ones, and small ones meanwhile', async () => {
-    const queue = new WorkQueue(LARGE_AT_ONCE + 2);
+    const queue = new WorkQueue(() => LARGE_AT_ONCE + 2);
     const begun: string[] = [];
     const { running, job } = jobs();
     const add = (name: string, large: boolean): Promise<void> =>
