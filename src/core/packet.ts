@@ -36,7 +36,7 @@ export interface Traffic {
 }
 
 /** Turns received bytes into payloads. */
-export class PacketReader {
+export class PacketReader implements Traffic {
   #open: Open = plainOpen;
   #sequence: number;
   #total: number | undefined;
@@ -58,8 +58,12 @@ export class PacketReader {
     return this.#sequence;
   }
 
-  get traffic(): Traffic {
-    return { bytes: this.#bytes, packets: this.#packets };
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get packets(): number {
+    return this.#packets;
   }
 
   /** Whether nothing but its packet is in the memory of the last payload: it was decrypted to memory of its own. */
@@ -167,7 +171,7 @@ function keepFrom(memory: ArrayBufferLike, out: Uint8Array[], first: number): vo
 }
 
 /** Turns payloads into bytes to send. */
-export class PacketWriter {
+export class PacketWriter implements Traffic {
   #seal: Seal = plainSeal;
   #sequence: number;
   #bytes = 0;
@@ -188,8 +192,12 @@ export class PacketWriter {
     return this.#sequence;
   }
 
-  get traffic(): Traffic {
-    return { bytes: this.#bytes, packets: this.#packets };
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get packets(): number {
+    return this.#packets;
   }
 
   /** Takes the keys that our NEWKEYS announced; strict key exchange starts numbering anew. */

@@ -194,7 +194,7 @@ export class Transport {
     this.#packetsIn++;
     if (!this.#reader.exclusive) this.#shared = true;
     this.#dispatch(payload, sequence);
-    if (isWornOut(this.#config.rekey, this.#reader.traffic)) this.#rekeyIfOpen();
+    if (isWornOut(this.#config.rekey, this.#reader)) this.#rekeyIfOpen();
     return true;
   }
 
@@ -230,7 +230,7 @@ export class Transport {
       size += this.#writer.write(parts, out);
       this.#packetsOut++;
       if (number === transport.newkeys.number) this.#writer.rekey(this.#pendingSeals.shift() as Seal, this.#kex.strict);
-      else if (isWornOut(this.#config.rekey, this.#writer.traffic)) this.#rekeyIfOpen();
+      else if (isWornOut(this.#config.rekey, this.#writer)) this.#rekeyIfOpen();
     }
     this.#sealed = [];
     this.#bytesOut += size;

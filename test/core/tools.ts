@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { concat } from '../../src/bytes/bytes.ts';
 import type { DirectionAlgorithms } from '../../src/core/events.ts';
 import { type Direction, type KeySource, openFor, sealFor } from '../../src/core/key_schedule.ts';
+import type { Traffic } from '../../src/core/packet.ts';
 import { plainOpen, plainSeal } from '../../src/core/protection/none.ts';
 import type { Open, Seal } from '../../src/core/protection/types.ts';
 import type { CryptoProvider } from '../../src/crypto/provider.ts';
@@ -13,6 +14,9 @@ import { SshError, type SshErrorCode } from '../../src/errors.ts';
 import { root } from '../support/root.ts';
 
 export const crypto: CryptoProvider = pureProvider;
+
+/** What passed in one direction since its keys were taken, by itself. */
+export const traffic = ({ bytes, packets }: Traffic): Traffic => ({ bytes, packets });
 
 /** One way to protect packets, with its figures typed from the texts that define it, not taken from the code. */
 export interface Protection {
