@@ -38,7 +38,17 @@ export async function put(
 ): Promise<PutResult> {
   checkPutOptions(options);
   if (options.sync) needOffer(link, extensions.fsync, 'put');
-  const input = await openInput(local, files);
+  return putInput(link, await openInput(local, files), remote, options, hints);
+}
+
+/** Copies what `input` gives to a remote file, and closes it. */
+export async function putInput(
+  link: Link,
+  input: Input,
+  remote: RemotePath,
+  options: PutOptions,
+  hints: PutHints = {},
+): Promise<PutResult> {
   const warnings: string[] = [];
   let source: WriteSource | undefined;
   let dropped: Promise<void> | undefined;
