@@ -15,6 +15,8 @@ export interface SubsystemPipeOptions {
   readonly stderr: (data: Uint8Array) => void;
   /** Gives up opening the channel. */
   readonly signal?: AbortSignal | undefined;
+  /** Whether not to wait for the channel where that can be done; see `ChannelOptions`. */
+  readonly early?: boolean | undefined;
 }
 
 /** A subsystem that is being started. */
@@ -95,6 +97,7 @@ export class Client {
   protected async openSubsystemPipe(name: string, options: SubsystemPipeOptions): Promise<SubsystemPipe> {
     const channel = await SessionChannel.open(this.#link, {
       signal: options.signal,
+      early: options.early,
       stderr(data, pipe) {
         options.stderr(data);
         pipe.consumed(data.length);

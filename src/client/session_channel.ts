@@ -33,6 +33,8 @@ export interface SessionChannelOptions {
   readonly signal?: AbortSignal | undefined;
   /** Variables for the program; a mistake in them is told before anything is opened. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** See `ChannelOptions`. */
+  readonly early?: boolean | undefined;
   /** What the program writes to stderr; to be given back with `consumed`. May be called before `open` resolves. */
   readonly stderr: (data: Uint8Array, channel: ChannelPipe) => void;
 }
@@ -51,6 +53,7 @@ export class SessionChannel {
     const variables = Object.entries(options.env ?? {}).map(([name, value]) => envBody(name, value));
     const pipe = await link.openChannel('session', {
       signal: options.signal,
+      early: options.early,
       extras: {
         request: (request, body) => readExit(state, request, body),
         extended(kind, data, channel) {
@@ -70,7 +73,7 @@ export class SessionChannel {
 
   /** Starts a program. Rejects with `request-failed` when the server refuses. */
   async start(start: StartRequest): Promise<void> {
-    if (await this.pipe.request(start.request, startBody(start))) return;
+    if (await this.pipe.request(start.request, startBody(start), true)) return;
     throw new SshError('request-failed', `The server refused ${describe(start)}`, { fault: 'peer', phase: 'open' });
   }
 

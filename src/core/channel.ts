@@ -37,7 +37,14 @@ export type ChannelState =
       readonly maxPacket: number;
       sending: Sending;
       receiving: Receiving;
+      /** Until the peer confirms: its number was presumed. */
+      readonly presumed?: Opening;
     };
+
+/** What is kept of a CHANNEL_OPEN of ours until it is answered. */
+export interface Opening {
+  readonly probe?: Probe | undefined;
+}
 
 /** What a channel has moved, and how its windows stand. Sizes in bytes of data, headers not counted. */
 export interface ChannelStats {
@@ -83,6 +90,8 @@ export class Channel implements ChannelView {
   /** Whether the layers above have heard of the end; the number may still be reserved. */
   released = false;
   #sendWindow = 0;
+  /** Of the send window, what the peer has not granted yet. */
+  #presumedWindow = 0;
   #peerWindow = 0;
   #sent = 0;
   #windowWaits = 0;
@@ -99,13 +108,40 @@ export class Channel implements ChannelView {
     this.closeTimer = new Timer(closeTime);
   }
 
-  /** Enters `open`. */
-  confirm(remote: number, window: number, maxPacket: number): void {
+  /** Enters `open` before the peer has said anything: it is presumed to give the channel the number `remote`. */
+  presume(remote: number, probe: Probe | undefined): void {
+    const presumed = { probe };
+    this.state = { at: 'open', remote, maxPacket: MAX_DATA, sending: 'open', receiving: 'open', presumed };
+  }
+
+  /** Our CHANNEL_OPEN, while the peer has not answered it. */
+  get opening(): Opening | undefined {
+    if (this.state.at === 'opening') return this.state;
+    return this.state.at === 'open' ? this.state.presumed : undefined;
+  }
+
+  /** Enters `open`; false where it was presumed to be. Throws where another number was presumed. */
+  confirm(remote: number, window: number, maxPacket: number): boolean {
     // a peer that says 0 can never be sent anything; 1 is the least that makes sense
     const most = Math.min(Math.max(1, maxPacket), MAX_DATA);
+    if (this.state.at === 'open') {
+      const { presumed, ...known } = this.state;
+      if (remote !== known.remote) throw protocolError(otherNumber(remote, known.remote));
+      this.state = { ...known, maxPacket: most };
+      this.adjust(window);
+      return false;
+    }
     this.state = { at: 'open', remote, maxPacket: most, sending: 'open', receiving: 'open' };
     this.#sendWindow = window;
     this.#peerWindow = window;
+    return true;
+  }
+
+  /** Lets `count` bytes go before the peer grants them; what it grants first is that. */
+  presumeWindow(count: number): void {
+    if (this.#peerWindow > 0 || this.#presumedWindow > 0) return;
+    this.#presumedWindow = count;
+    this.#sendWindow += count;
   }
 
   get window(): number {
@@ -132,10 +168,12 @@ export class Channel implements ChannelView {
 
   /** The peer's WINDOW_ADJUST. */
   adjust(count: number): void {
-    if (this.#sendWindow + count > MAX_WINDOW) {
+    const repaid = Math.min(count, this.#presumedWindow);
+    if (this.#sendWindow + count - repaid > MAX_WINDOW) {
       throw protocolError(`WINDOW_ADJUST of ${count} bytes raises a channel window past 2^32-1`);
     }
-    this.#sendWindow += count;
+    this.#presumedWindow -= repaid;
+    this.#sendWindow += count - repaid;
     this.#peerWindow = Math.max(this.#peerWindow, this.#sendWindow);
   }
 
@@ -222,4 +260,11 @@ export class Channel implements ChannelView {
       this.#first = 0;
     }
   }
+}
+
+function otherNumber(number: number, presumed: number): string {
+  return (
+    `The server gave its first channel the number ${number}, where one with its identification is known to give ${presumed}: ` +
+    'set quirks.firstChannel to undefined, or do without early'
+  );
 }

@@ -236,9 +236,9 @@ export class Connection {
 
   // Commands. On a closed connection they do nothing.
 
-  /** Asks for a channel; `channel-opened` or `channel-refused` follows. Returns its number. */
-  openChannel(kind: string, body: Uint8Array): number {
-    return this.#command(() => this.#mux.open(kind, body), -1);
+  /** Asks for a channel; `channel-opened` or `channel-refused` follows, or, if `early` and known to be safe, both. Returns its number. */
+  openChannel(kind: string, body: Uint8Array, early = false): number {
+    return this.#command(() => this.#mux.open(kind, body, early ? this.quirks.firstChannel : undefined), -1);
   }
 
   acceptChannel(channel: number): void {
@@ -280,9 +280,10 @@ export class Connection {
     this.#command(() => this.#mux.consumed(channel, count), undefined);
   }
 
-  /** Returns the id of the `channel-reply`. */
-  requestChannel(channel: number, request: string, body: Uint8Array, wantReply: boolean): number {
-    return this.#command(() => this.#mux.request(channel, request, body, wantReply), -1);
+  /** Returns the id of the `channel-reply`. `starts`: it starts a program, which may take data before WINDOW_ADJUST. */
+  requestChannel(channel: number, request: string, body: Uint8Array, wantReply: boolean, starts = false): number {
+    const ahead = starts ? this.quirks.sessionWindow : 0;
+    return this.#command(() => this.#mux.request(channel, request, body, wantReply, ahead), -1);
   }
 
   replyChannelRequest(channel: number, ok: boolean): void {

@@ -39,6 +39,7 @@ export class Mux {
   readonly #ready = new Set<Channel>();
   readonly #closing = new Set<Channel>();
   #nextRequest = 1;
+  #used = false; // whether there has been a channel yet
 
   constructor(config: MuxConfig, context: MuxContext) {
     this.#config = config;
@@ -58,13 +59,19 @@ export class Mux {
 
   // Commands
 
-  /** Asks for a channel; returns its number. */
-  open(kind: string, body: Uint8Array): number {
+  /** Asks for a channel; returns its number. `presumed`: the peer's number for a first channel, which then counts as open. */
+  open(kind: string, body: Uint8Array, presumed?: number): number {
+    const isFirst = !this.#used;
     const channel = this.#create({ at: 'opening' });
     const { window, maxPacket } = this.#config;
     const payload = encode(connection.channelOpen, { kind, sender: channel.id, window, maxPacket, body });
-    channel.state = { at: 'opening', probe: this.#context.roundTrip.watch(payload) };
+    const probe = this.#context.roundTrip.watch(payload);
+    channel.state = { at: 'opening', probe };
     this.#context.send(payload);
+    if (presumed !== undefined && isFirst) {
+      channel.presume(presumed, probe);
+      this.#context.emit({ type: 'channel-opened', channel: channel.id });
+    }
     return channel.id;
   }
 
@@ -149,14 +156,15 @@ export class Mux {
     if (bytes > 0) this.#context.send(encode(connection.channelWindowAdjust, { recipient: state.remote, bytes }));
   }
 
-  /** Sends a request on a channel; returns the id of the reply. */
-  request(id: number, request: string, body: Uint8Array, wantReply: boolean): number {
+  /** Sends a request on a channel; returns the id of the reply. `ahead`: bytes of data that may follow before the peer grants any. */
+  request(id: number, request: string, body: Uint8Array, wantReply: boolean, ahead = 0): number {
     const number = this.#nextRequest++;
     const channel = this.#channels.get(id);
     if (channel?.state.at !== 'open' || channel.state.sending === 'closed') return number;
     const payload = encode(connection.channelRequest, { recipient: channel.state.remote, request, wantReply, body });
     if (wantReply) channel.replies.push({ id: number, probe: this.#context.roundTrip.watch(payload) });
     this.#context.send(payload);
+    if (ahead > 0) channel.presumeWindow(ahead);
     return number;
   }
 
@@ -289,20 +297,26 @@ export class Mux {
   #confirmed(payload: Uint8Array): void {
     const { recipient, sender, window, maxPacket } = decode(connection.channelOpenConfirmation, payload);
     const channel = this.#awaited(recipient, 'CHANNEL_OPEN_CONFIRMATION');
-    channel.confirm(sender, window, maxPacket);
-    this.#context.emit({ type: 'channel-opened', channel: recipient });
+    if (channel.confirm(sender, window, maxPacket)) this.#context.emit({ type: 'channel-opened', channel: recipient });
+    if (channel.sendable) this.#ready.add(channel);
   }
 
   #refused(payload: Uint8Array): void {
     const { recipient, reason, description } = decode(connection.channelOpenFailure, payload);
-    this.#delete(this.#awaited(recipient, 'CHANNEL_OPEN_FAILURE'));
+    const channel = this.#awaited(recipient, 'CHANNEL_OPEN_FAILURE');
+    this.#delete(channel);
+    this.#ready.delete(channel);
+    this.#closing.delete(channel);
     this.#context.emit({ type: 'channel-refused', channel: recipient, error: openFailure(reason, description) });
   }
 
   #awaited(id: number, what: string): Channel {
     const channel = this.#channels.get(id);
-    if (channel?.state.at !== 'opening') throw protocolError(`${what} for channel ${id}, which is not being opened`);
-    if (channel.state.probe !== undefined) this.#context.roundTrip.replied(channel.state.probe);
+    const opening = channel?.opening;
+    if (channel === undefined || opening === undefined) {
+      throw protocolError(`${what} for channel ${id}, which is not being opened`);
+    }
+    if (opening.probe !== undefined) this.#context.roundTrip.replied(opening.probe);
     return channel;
   }
 
@@ -339,6 +353,7 @@ export class Mux {
     while (this.#channels.has(id)) id++;
     const channel = new Channel(id, state, window, limits.channelCloseTime);
     this.#channels.set(id, channel);
+    this.#used = true;
     return channel;
   }
 

@@ -9,13 +9,37 @@ export interface Quirks {
   readonly takesRsaSha2Unsaid: boolean;
   /** It loses a USERAUTH_REQUEST that comes before it has sent SERVICE_ACCEPT, or breaks off. */
   readonly acceptsServiceFirst: boolean;
+  /**
+   * The number that it gives the first channel of a connection. Where it is known, requests may follow CHANNEL_OPEN without
+   * waiting for the confirmation. Should it refuse that channel, OpenSSH ends the connection over the request behind it, so
+   * this is done only where a caller asks for it (`early`).
+   */
+  readonly firstChannel: number | undefined;
+  /**
+   * Bytes that a session takes from the request for its program on, before WINDOW_ADJUST says so. OpenSSH confirms a session
+   * with a window of 0 and opens it, by 2 MiB, before it reads the next message; what it refuses to start drops what comes.
+   */
+  readonly sessionWindow: number;
+  /** Its SFTP server carries out one request after the other from INIT on, so they need not wait for VERSION. */
+  readonly sftpBeforeVersion: boolean;
 }
 
-const none: Quirks = { takesRsaSha2Unsaid: false, acceptsServiceFirst: false };
+const none: Quirks = {
+  takesRsaSha2Unsaid: false,
+  acceptsServiceFirst: false,
+  firstChannel: undefined,
+  sessionWindow: 0,
+  sftpBeforeVersion: false,
+};
 
 /** The table. All rows that match count. */
 export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Partial<Quirks> }[] = [
   { peer: /^SSH-2\.0-OpenSSH_7\.4/, quirks: { takesRsaSha2Unsaid: true } },
+  {
+    peer: /^SSH-2\.0-OpenSSH_(for_Windows_)?([6-9]|\d\d)\./,
+    quirks: { firstChannel: 0, sessionWindow: 32 * 1024, sftpBeforeVersion: true },
+  },
+  { peer: /^SSH-2\.0-puressh_/, quirks: { firstChannel: 0, sftpBeforeVersion: true } },
 ];
 
 /** The quirks of the peer that identifies itself with this line; `overrides` wins over the table. */

@@ -35,6 +35,8 @@ export interface ChannelOptions {
   readonly closesItself?: boolean;
   /** Gives up waiting for the peer's answer. */
   readonly signal?: AbortSignal | undefined;
+  /** Whether not to wait for it where that can be done; a refusal then ends the pipe. Default: false. */
+  readonly early?: boolean | undefined;
 }
 
 type AcceptOptions = Pick<ChannelOptions, 'extras' | 'closesItself'>;
@@ -108,7 +110,7 @@ export class ChannelPipe implements BytePipe {
     const channel = new ChannelPipe(driver, options);
     const opened = new Promise<ChannelPipe>((resolve, reject) => {
       channel.#opening = { resolve, reject };
-      channel.#id = driver.openChannel(kind, options.body ?? new Uint8Array(0), channel.#owner());
+      channel.#id = driver.openChannel(kind, options.body ?? new Uint8Array(0), channel.#owner(), options.early);
       channel.#view = driver.connection.channel(channel.#id);
     });
     if (signal === undefined) return opened;
@@ -211,14 +213,17 @@ export class ChannelPipe implements BytePipe {
     this.#failPending(cause ?? new SshError('channel-closed', 'This side closed the channel'));
   }
 
-  /** Sends a request that wants a reply; resolves with whether it succeeded, rejects when the channel ends before. */
-  request(name: string, body: Uint8Array = new Uint8Array(0)): Promise<boolean> {
+  /**
+   * Sends a request that wants a reply; resolves with whether it succeeded, rejects when the channel ends before. `starts`: it
+   * starts a program, which may take what is written before it has answered.
+   */
+  request(name: string, body: Uint8Array = new Uint8Array(0), starts = false): Promise<boolean> {
     return new Promise((resolve, reject) => {
       if (this.#state !== 'open') {
         reject(this.#driver.endedBy ?? new SshError('channel-closed', `The channel is closed: no ${name} request`));
         return;
       }
-      const id = this.#driver.connection.requestChannel(this.#id, name, body, true);
+      const id = this.#driver.connection.requestChannel(this.#id, name, body, true, starts);
       this.#replies.set(id, { resolve, reject });
       this.#driver.wake();
     });

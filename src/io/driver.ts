@@ -94,8 +94,8 @@ export class Driver {
   }
 
   /** Opens a channel; its events go to `owner`. Throws `limit` when too many are open. */
-  openChannel(kind: string, body: Uint8Array, owner: ChannelOwner): number {
-    const channel = this.connection.openChannel(kind, body);
+  openChannel(kind: string, body: Uint8Array, owner: ChannelOwner, early = false): number {
+    const channel = this.connection.openChannel(kind, body, early);
     this.attach(channel, owner);
     this.wake();
     return channel;
