@@ -6,9 +6,11 @@
 
 import { setImmediate } from 'node:timers';
 import { concat, putUint32 } from '../../src/bytes/bytes.ts';
-import { encodeFields } from '../../src/bytes/schema.ts';
+import { decodeFields, encodeFields } from '../../src/bytes/schema.ts';
 import { decodeLenient, latin1, utf8 } from '../../src/bytes/text.ts';
+import { Writer } from '../../src/bytes/writer.ts';
 import type { RandomSource } from '../../src/crypto/provider.ts';
+import { pureProvider } from '../../src/crypto/pure/index.ts';
 import type { SshError } from '../../src/errors.ts';
 import type { BytePipe, PipeSink } from '../../src/io/pipe.ts';
 import { type Attributes, decodeAttributes, encodeAttributes } from '../../src/sftp/proto/attrs.ts';
@@ -420,7 +422,23 @@ export class ScriptedSftp implements BytePipe {
       const from = decodeLenient(body.subarray(4, 4 + length));
       return this.#rename(id, from, decodeLenient(body.subarray(8 + length)), true);
     }
+    if (request === extensions.checkFileHandle.request && this.#script.extensions?.includes(request)) {
+      return this.#digests(id, decodeFields(extensions.checkFileHandle.fields, body));
+    }
     return reply.status(id, request === extensions.fsync.request ? 0 : 8);
+  }
+
+  /** check-file with SHA-256. */
+  #digests(id: number, ask: { handle: Uint8Array; start: bigint; length: bigint; blockSize: number }): Uint8Array {
+    const bytes = this.files.get(this.openHandles.get(latin1(ask.handle)) ?? '')?.bytes ?? new Uint8Array(0);
+    const start = Number(ask.start);
+    const range = bytes.subarray(start, ask.length === 0n ? undefined : start + Number(ask.length));
+    const body = new Writer().string('sha256');
+    for (let at = 0; at < range.length; at += ask.blockSize || range.length) {
+      const end = ask.blockSize === 0 ? range.length : at + ask.blockSize;
+      body.raw(pureProvider.hashes.sha256.digest(range.subarray(at, end)));
+    }
+    return encodePacket(packets.extendedReply, { id, body: body.finish() });
   }
 }
 
