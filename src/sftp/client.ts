@@ -8,6 +8,7 @@ import { SshError } from '../errors.ts';
 import { type Clock, systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import type { BytePipe } from '../io/pipe.ts';
+import { type CopyOptions, type CopyResult, type CopyToOptions, copy, copyTo } from './copy.ts';
 import { type GetOptions, get, type LocalTarget } from './get.ts';
 import { type GlobOptions, glob } from './glob.ts';
 import { greet } from './greet.ts';
@@ -123,6 +124,20 @@ export class SftpClient extends SftpRequests {
 
   get #trees(): TreeSession {
     return { link: this.link, requests: this, files: this.#files };
+  }
+
+  /**
+   * Copies a file on the server: by copy-data where the server has it, without moving the content over the line, otherwise by
+   * reading and writing. The copy comes into being when it is whole. `bad-argument`: both are one file, or `from` is a
+   * directory.
+   */
+  copy(from: RemotePath, to: RemotePath, options: CopyOptions = {}): Promise<CopyResult> {
+    return copy(this.link, from, to, options);
+  }
+
+  /** Copies a file to another server, or another session of one, through this side; no more is held than is under way. */
+  copyTo(from: RemotePath, other: SftpClient, to: RemotePath, options: CopyToOptions = {}): Promise<CopyResult> {
+    return copyTo(this.link, from, other.link, to, options);
   }
 
   /**
