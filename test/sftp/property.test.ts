@@ -10,12 +10,16 @@ import type { RandomSource } from '../../src/crypto/provider.ts';
 import { SshError } from '../../src/errors.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
 import { Extents } from '../../src/sftp/extents.ts';
+import { FarSessions } from '../support/far_sessions.ts';
 import { type Chunking, drawBelow } from '../support/feed.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { seededRandom } from '../support/random.ts';
 import { type BulkAsk, orders, patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
+import { VirtualClock } from '../support/virtual_clock.ts';
 
 const ROUNDS = 60;
+
+const gone: SshError = new SshError('connection-lost', 'gone', { fault: 'network' });
 
 /** One of the values. */
 function pick<T>(random: RandomSource, values: readonly T[]): T {
@@ -126,6 +130,141 @@ describe('transfers under random servers', () => {
       await client.stat('/f').catch(() => undefined);
       assert.equal(server.openHandles.size, 0);
       await client.close();
+    });
+  }
+});
+
+/** Every way to read: what of the file came out, and with which error it ended, if it did. */
+const readers: Readonly<
+  Record<string, (client: SftpClient, requests: number, take: (bytes: Uint8Array) => void) => Promise<void>>
+> = {
+  readFile: async (client, requests, take) => take(await client.readFile('/f', { requests })),
+  chunks: async (client, requests, take) => {
+    for await (const bytes of client.chunks('/f', { requests })) take(bytes);
+  },
+  readable: async (client, requests, take) => {
+    for await (const bytes of client.readable('/f', { requests })) take(bytes);
+  },
+  'RemoteFile.read': async (client, requests, take) => {
+    const file = await client.open('/f');
+    try {
+      take(await file.read(0, 1_000_000, { requests }));
+    } finally {
+      await file.close().catch(() => undefined);
+    }
+  },
+};
+
+/** What goes wrong, and what it becomes. */
+const faults = {
+  'too much': 'protocol',
+  cut: 'connection-lost',
+  'hang up': 'channel-closed',
+  refusal: 'sftp-status',
+} as const;
+
+describe('transfers under servers that break off', () => {
+  const ways = Object.entries(readers);
+  for (let round = 0; round < 48; round++) {
+    const [name, read] = ways[round % ways.length] as (typeof ways)[number];
+    it(`${name}, world ${round}`, async () => {
+      const { bytes, script, requests, random } = world(`break ${round}`);
+      const fault = pick(random, Object.keys(faults) as (keyof typeof faults)[]);
+      const at = drawBelow(random, 7);
+      const served = new Extents();
+      const server = new ScriptedSftp({
+        ...script,
+        request: () => 'honest',
+        read: (ask, honest) => {
+          if (ask.index === at) {
+            if (fault === 'too much') return new Uint8Array(ask.length + 1);
+            if (fault === 'refusal') return 3;
+            queueMicrotask(() => (fault === 'cut' ? server.cut(gone) : server.hangUp()));
+          }
+          if (typeof honest === 'number') return honest;
+          served.add(ask.offset, ask.offset + honest.length);
+          return honest;
+        },
+      }).add('/f', bytes);
+      const client = await SftpClient.open(server);
+      let got = 0;
+      const error = await read(client, requests, (piece) => {
+        assert.ok(equalBytes(piece, bytes.subarray(got, got + piece.length)), `bytes from ${got} on`);
+        got += piece.length;
+      }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      if (error === undefined) {
+        assert.equal(got, bytes.length);
+      } else {
+        assert.ok(error instanceof SshError, String(error));
+        assert.equal(error.code, faults[fault], error.message);
+        assert.ok((error.transferred ?? 0) <= served.contiguousFrom(0), `${error.transferred} bytes are not there`);
+        assert.ok(got <= (error.transferred ?? 0), `${got} bytes came out`);
+      }
+      await client.close();
+    });
+  }
+});
+
+describe('uploads over lanes under random servers', () => {
+  for (let round = 0; round < 40; round++) {
+    it(`put, world ${round}`, async () => {
+      const random = seededRandom(`lanes ${round}`);
+      const bytes = patterned(300_000 + drawBelow(random, 50_000) * 10, `lanes ${round}`);
+      const badAt =
+        drawBelow(random, 3) === 0 ? Math.floor((drawBelow(random, 1000) / 1000) * bytes.length) : undefined;
+      const dying = pick(random, [undefined, undefined, 0, 1, 2]);
+      const clock = new VirtualClock();
+      const far = new FarSessions({
+        clock,
+        roundTrip: 20 + drawBelow(random, 200),
+        window: 8192 + drawBelow(random, 8192),
+      });
+      const order = pick(random, [orders.reverse, orders.random, orders.dribble, () => 0]);
+      const confirmed = new Extents();
+      far.script = (session) => ({
+        seed: `${round} ${session}`,
+        order,
+        write: ({ index, offset, length }) => {
+          if (session === dying && index === 8) queueMicrotask(() => far.sessions[session]?.server.cut(gone));
+          if (badAt !== undefined && offset + length > badAt) return 4;
+          confirmed.add(offset, offset + length);
+          return 'honest';
+        },
+      });
+      const opening = far.open();
+      const run = async <T>(promise: Promise<T>): Promise<T> => {
+        let settled = false;
+        const note = (): void => {
+          settled = true;
+        };
+        promise.then(note, note);
+        for (let i = 0; i < 5000 && !settled; i++) await clock.pass(50);
+        assert.ok(settled, 'it hangs');
+        return promise;
+      };
+      const client = await run(SftpClient.open(await run(opening), { clock, openLane: far.open }));
+      const options = { requests: pick(random, [4, 16, 128]), requestSize: 1024 + drawBelow(random, 2048) };
+      const result = await run(client.put(bytes, '/f', options).catch((error: SshError) => error));
+      if (result instanceof SshError) {
+        assert.ok(badAt !== undefined || dying !== undefined, result.message);
+        const safe = confirmed.contiguousFrom(0);
+        assert.ok((result.transferred ?? 0) <= safe, `${result.transferred} is more than ${safe}`);
+        if (result.code === 'sftp-status') assert.equal(result.status, 4);
+        else assert.equal(result.code, 'connection-lost', result.message);
+        if (result.code === 'sftp-status' && dying === undefined) assert.equal(result.transferred, safe);
+      } else {
+        assert.equal(badAt, undefined);
+        assert.ok(equalBytes(far.files.get('/f')?.bytes as Uint8Array, bytes));
+      }
+      await clock.pass(10_000);
+      assert.ok(far.count <= 1, 'open sessions');
+      assert.equal(far.handles, 0);
+      if (dying !== 0) assert.deepEqual([...far.files.keys()], result instanceof SshError ? [] : ['/f']);
+      await run(client.close());
+      assert.equal(clock.timers, 0);
     });
   }
 });
