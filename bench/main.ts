@@ -2,7 +2,7 @@
  * `npm run bench`: puressh in every runtime beside everybody else who moves files over SFTP, against OpenSSH's `sshd` on
  * loopback, over distance and without.
  *
- *   npm run bench                              everything, medians of 3 rounds: about two hours and a half
+ *   npm run bench                              everything, medians of 3 rounds: about two hours
  *   npm run bench -- --quick                   everything smaller, 1 round: some minutes
  *   npm run bench -- --suite distance          one suite; may be repeated, as may the next two
  *   npm run bench -- --only puressh            subjects whose name contains this

@@ -71,7 +71,7 @@ function bars(
 
 function gridLines(rows: readonly Row[], name: string, x: string, label: (value: number) => string): Drawn[] {
   const value = (row: Row): number => row.parameter?.value ?? 0;
-  const text = `get by ${x} and round trip`;
+  const text = `${rows[0]?.work} by ${x} and round trip`;
   const series = seriesOf(
     rows,
     ({ delay }) => `${delay} ms`,
@@ -113,4 +113,5 @@ const pictures: Readonly<Record<string, (rows: readonly Row[]) => Drawn[]>> = {
   sink: memoryOverTime,
   requests: (rows) => gridLines(rows, 'requests', 'reads pending at once', String),
   window: (rows) => gridLines(rows, 'window', 'receive window', sizeName),
+  lanes: (rows) => gridLines(rows, 'lanes', 'lanes', String),
 };

@@ -14,6 +14,7 @@ export interface Tuning {
   readonly requests?: number;
   /** Bytes; the window neither grows nor shrinks. */
   readonly window?: number;
+  readonly lanes?: number;
 }
 
 /** One task that a program is asked for. */

@@ -75,10 +75,11 @@ function puressh(runtime: string, version: string, program: readonly string[]): 
   };
 }
 
-function tuningOptions({ crypto, requests, window }: Tuning): string[] {
+function tuningOptions({ crypto, requests, window, lanes }: Tuning): string[] {
   return [
     ...(crypto === undefined ? [] : ['--crypto', crypto]),
     ...(requests === undefined ? [] : ['--requests', String(requests)]),
+    ...(lanes === undefined ? [] : ['--lanes', String(lanes)]),
     ...(window === undefined ? [] : ['--window', String(window), '--max-window', String(window)]),
   ];
 }

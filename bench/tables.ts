@@ -158,10 +158,10 @@ function grid(rows: readonly Row[], label: (value: number) => string): Table[] {
   ];
   const alone = (row: Row | undefined): number =>
     medianOf(row, ({ report }) => report?.megabytesPerSecond as number | undefined);
-  const subject = rows[0]?.subject ?? '';
+  const { subject = '', work = '' } = rows[0] ?? {};
   return [
-    { caption: `get, MB/s, whole process, ${subject}`, cells: cells(rateOf) },
-    { caption: 'get, MB/s, without start and login', cells: cells(alone) },
+    { caption: `${work}, MB/s, whole process, ${subject}`, cells: cells(rateOf) },
+    { caption: `${work}, MB/s, without start and login`, cells: cells(alone) },
   ];
 }
 
@@ -186,4 +186,5 @@ const tables: Readonly<Record<string, (rows: readonly Row[]) => Table[]>> = {
   listing: (rows) => paces(rows, ['list'], 'entries'),
   requests: (rows) => grid(rows, String),
   window: (rows) => grid(rows, sizeName),
+  lanes: (rows) => grid(rows, String),
 };

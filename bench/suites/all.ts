@@ -9,6 +9,18 @@ import { sink } from './sink.ts';
 import { small } from './small.ts';
 import type { Suite } from './suite.ts';
 import { trees } from './trees.ts';
-import { requests, windows } from './tuning.ts';
+import { lanes, requests, windows } from './tuning.ts';
 
-export const suites: readonly Suite[] = [local, distance, small, trees, listing, pure, sink, requests, windows, relay];
+export const suites: readonly Suite[] = [
+  local,
+  distance,
+  small,
+  trees,
+  listing,
+  pure,
+  sink,
+  requests,
+  windows,
+  lanes,
+  relay,
+];

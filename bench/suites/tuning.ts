@@ -1,4 +1,4 @@
-/** How a download depends on what is pending, and on the receive window, by distance. */
+/** How a transfer depends, by distance, on one option: reads pending, receive window, lanes. */
 
 import { fileCase } from '../cases.ts';
 import { MEBI } from '../plan.ts';
@@ -8,8 +8,14 @@ import { type Bench, delaysOf, type Suite } from './suite.ts';
 
 const DELAYS = [0, 20, 40, 60, 80, 100];
 const QUICK_DELAYS = [0, 40, 100];
+const LANE_DELAYS = [20, 100, 150];
 const REQUESTS = [1, 8, 16, 32, 64, 128];
 const WINDOWS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64];
+
+const LANES = [1, 2, 4, 8];
+
+/** What OpenSSH's server lets a channel send. */
+const THEIR_WINDOW = 2 * MEBI;
 
 /** The largest READ that OpenSSH's server answers in full: 256 KiB less its header. */
 const LARGEST_READ = 255 * 1024;
@@ -26,18 +32,20 @@ function bytesFor(inFlight: number, delay: number, most: number): number {
 
 function grid(
   bench: Bench,
-  name: 'requests' | 'window',
+  name: 'requests' | 'window' | 'lanes',
   values: readonly number[],
-  make: (value: number) => { readonly tuning: Tuning; readonly inFlight: number },
+  inFlight: (value: number) => number,
 ): Case[] {
   const program = bench.own[0];
   if (program === undefined) return [];
   const most = Math.min(MOST_BYTES, bench.plan.bytes) / (bench.plan.quick ? 2 : 1);
-  return delaysOf(bench, DELAYS, QUICK_DELAYS).flatMap((delay) =>
+  const work = name === 'lanes' ? 'put' : 'get';
+  const delays = name === 'lanes' ? delaysOf(bench, LANE_DELAYS, [100]) : delaysOf(bench, DELAYS, QUICK_DELAYS);
+  return delays.flatMap((delay) =>
     values.map((value) => {
-      const { tuning, inFlight } = make(value);
-      const bytes = bytesFor(inFlight, delay, most);
-      return fileCase(bench.stage, program, { work: 'get', delay, bytes, tuning, parameter: { name, value } });
+      const bytes = bytesFor(inFlight(value), delay, most);
+      const tuning: Tuning = { [name]: value };
+      return fileCase(bench.stage, program, { work, delay, bytes, tuning, parameter: { name, value } });
     }),
   );
 }
@@ -47,10 +55,7 @@ export const requests: Suite = {
   title: 'Reads pending at once',
   text: 'The size of the file fits what can be on the way: some seconds each. Default is 128.',
   cases: (bench) =>
-    grid(bench, 'requests', bench.plan.quick ? [1, 16, 128] : REQUESTS, (value) => ({
-      tuning: { requests: value },
-      inFlight: value * LARGEST_READ,
-    })),
+    grid(bench, 'requests', bench.plan.quick ? [1, 16, 128] : REQUESTS, (value) => value * LARGEST_READ),
 };
 
 export const windows: Suite = {
@@ -62,6 +67,13 @@ export const windows: Suite = {
       bench,
       'window',
       (bench.plan.quick ? [0.25, 2, 16, 64] : WINDOWS).map((mebi) => mebi * MEBI),
-      (value) => ({ tuning: { window: value }, inFlight: value }),
+      (value) => value,
     ),
+};
+
+export const lanes: Suite = {
+  name: 'lanes',
+  title: 'Channels that an upload may spread over',
+  text: 'The window of OpenSSH lets a channel have 2 MiB on the way. Default is 8 lanes. The size of the file fits what can be on the way: some seconds each.',
+  cases: (bench) => grid(bench, 'lanes', LANES, (value) => value * THEIR_WINDOW),
 };
