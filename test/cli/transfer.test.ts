@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import * as openssh from '../support/peers/openssh.ts';
@@ -184,6 +184,90 @@ describe('puressh put', () => {
     const ended = await runCli(['put', ...reaching(sshd.peer), local(), `${at(sshd.peer)}:/no/such/file`]);
     assert.equal(ended.status, 1);
     assert.match(onlyLine(ended), /^open \/no\/such\/.*: no such file \(sftp-status\)$/);
+  });
+});
+
+describe('puressh get and put of many', () => {
+  const sshd = usePeer(openssh.available(), () => openssh.startSshd());
+  const options = { ...sshd.options, timeout: 60_000 };
+
+  it(
+    'move directories both ways, with permissions and times, and leave out what they are told to',
+    options,
+    async () => {
+      const [here, there] = [scratch(), join(sshd.peer.files, 'tree')];
+      mkdirSync(join(here, 't', 'sub'), { recursive: true });
+      for (const name of ['a', 'sub/b', 'sub/c.o', 'd.o']) writeFileSync(join(here, 't', name), name, { mode: 0o640 });
+      utimesSync(join(here, 't', 'a'), 1000, 2000);
+      const put = ['put', '-r', '-p', '--json', '--exclude', '*.o', ...reaching(sshd.peer), join(here, 't')];
+      const sent = await runCli([...put, `${at(sshd.peer)}:${there}`]);
+      assert.deepEqual([sent.status, sent.stderr], [0, '']);
+      const report = JSON.parse(sent.stdout.toString());
+      assert.deepEqual([report.files, report.directories, report.bytes, report.failed], [2, 1, 6, []]);
+      assert.deepEqual(readdirSync(there, { recursive: true }).sort(), ['a', 'sub', 'sub/b']);
+      assert.deepEqual(
+        [statSync(join(there, 'a')).mtimeMs, statSync(join(there, 'a')).mode & 0o777],
+        [2_000_000, 0o640],
+      );
+      const got = await runCli(['get', '-r', ...reaching(sshd.peer), `${at(sshd.peer)}:${there}`, here]);
+      assert.deepEqual([got.status, got.stderr], [0, '']);
+      assert.equal(readFileSync(join(here, 'tree', 'sub', 'b'), 'utf8'), 'sub/b');
+    },
+  );
+
+  it('take what a pattern matches, and go on when one file fails, with status 1', options, async () => {
+    const [here, there] = [scratch(), join(sshd.peer.files, 'many')];
+    mkdirSync(there);
+    for (const name of ['1.log', '2.log', 'other']) writeFileSync(join(there, name), name);
+    mkdirSync(join(there, '3.log'));
+    const target = `${at(sshd.peer)}:${there}`;
+    const ended = await runCli(['get', '--json', ...reaching(sshd.peer), `${target}/*.log`, `${target}/nope`, here]);
+    assert.equal(ended.status, 1, ended.stderr);
+    assert.deepEqual(readdirSync(here).sort(), ['1.log', '2.log']);
+    assert.deepEqual(ended.stderr.split('\n').sort(), [
+      '',
+      `puressh: ${there}/3.log on the server is a directory: give -r, or the path of a file (sftp-status)`,
+      `puressh: open ${there}/nope: no such file (sftp-status)`,
+    ]);
+    const { files, failed, bytes } = JSON.parse(ended.stdout.toString());
+    assert.deepEqual([files, bytes], [2, 10]);
+    assert.deepEqual(failed.map((each: { path: string }) => each.path).sort(), [`${there}/3.log`, `${there}/nope`]);
+  });
+
+  it('keep what is there with --overwrite never, and go on from a part with --resume-target', options, async () => {
+    const here = scratch();
+    const remote = join(sshd.peer.files, 'whole');
+    writeFileSync(remote, 'the whole of it');
+    writeFileSync(join(here, 'whole'), 'the who');
+    const get = ['get', ...reaching(sshd.peer), `${at(sshd.peer)}:${remote}`, join(here, 'whole')];
+    const kept = await runCli([...get, '--overwrite', 'never']);
+    assert.deepEqual([kept.status, onlyLine(kept)], [0, `${join(here, 'whole')} is there already: left out`]);
+    const resumed = await runCli([...get, '--resume-target', '--json']);
+    assert.equal(resumed.status, 0, resumed.stderr);
+    assert.equal(readFileSync(join(here, 'whole'), 'utf8'), 'the whole of it');
+    assert.equal(JSON.parse(resumed.stdout.toString()).resumedFrom, 7);
+  });
+});
+
+describe('puressh sftp', () => {
+  const sshd = usePeer(openssh.available(), () => openssh.startSshd());
+  const options = { ...sshd.options, timeout: 60_000 };
+
+  it('does what standard input says, up to the first command that fails', options, async () => {
+    writeFileSync(join(sshd.peer.files, 'f'), 'x', { mode: 0o644 });
+    const input = ['ls -1', '@ln -s f g', '-rm nope', 'cat g', 'cd nope', 'rm f'].join('\n');
+    const args = ['sftp', ...reaching(sshd.peer), `${at(sshd.peer)}:${sshd.peer.files}`];
+    const ended = await runCli(args, { input });
+    assert.equal(ended.status, 1);
+    assert.equal(ended.stdout.toString(), 'sftp> ls -1\nf\nsftp> rm nope\nsftp> cat g\nxsftp> cd nope\n');
+    assert.match(ended.stderr, /^puressh: remove .*nope: no such file \(sftp-status\)\npuressh: .*\n$/);
+    assert.ok(existsSync(join(sshd.peer.files, 'f')));
+  });
+
+  it('says which file of commands is missing before it connects', options, async () => {
+    const ended = await runCli(['sftp', '-b', '/no/such', '-P', '1', '127.0.0.1']);
+    assert.equal(ended.status, 1);
+    assert.match(onlyLine(ended), /\/no\/such: no such file or directory \(bad-local-file\)$/);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import * as openssh from '../support/peers/openssh.ts';
@@ -21,11 +21,12 @@ interface Shown {
 function onTerminal(
   args: readonly string[],
   watch: (text: string, child: ChildProcess) => void = () => {},
+  term = 'dumb',
 ): Promise<Shown> {
   const line = [...command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   return new Promise((resolve, reject) => {
     const child = spawn(script as string, ['-qec', `stty cols 100; ${line}`, '/dev/null'], {
-      env: { ...process.env, HOME: scratch(), TERM: 'dumb' },
+      env: { ...process.env, HOME: scratch(), TERM: term },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     let text = '';
@@ -127,6 +128,51 @@ describe('on a terminal', () => {
       });
       assert.equal(status, 130, text);
       assert.match(text, /\(aborted\)\r\n$/);
+    }),
+  );
+
+  it('the shell completes, remembers, ends what runs at Ctrl-C, and gives the terminal to others', options, () =>
+    withServer({}, async (peer) => {
+      mkdirSync(join(peer.files, 'inner'));
+      writeFileSync(join(peer.files, 'inner', 'some file'), 'content of it\n');
+      // each is typed once the text before it has been shown behind what was typed last
+      const steps: [string, string][] = [
+        ['sftp> ', 'cd inn'],
+        ['cd inn', '\t'],
+        ['er/', '\r'],
+        ['sftp> ', 'cat so'],
+        ['so', '\t'],
+        ['me\\ file ', '\r'],
+        ['content of it', ''],
+        ['sftp> ', '!cat\r'],
+        ['!cat', 'echoed\r'],
+        ['echoed\r\nechoed', '\u0003'],
+        ['sftp> ', 'lpwd'],
+        ['lpwd', '\u0003'],
+        ['sftp> ', '\u001b[A'],
+        ['!cat', '\u001b[A'],
+        ['cat some\\ file ', '\r'],
+        ['content of it', ''],
+        ['sftp> ', '\u0003'],
+        ['Ctrl-C again', ''],
+        ['sftp> ', '\u0003'],
+      ];
+      let from = 0;
+      const args = ['sftp', ...reaching(peer), `${at(peer)}:${peer.files}`];
+      const watch = (shown: string, child: ChildProcess): void => {
+        for (;;) {
+          const [expected, typed] = steps[0] ?? [];
+          const found = expected === undefined ? -1 : shown.indexOf(expected, from);
+          if (found < 0) return;
+          steps.shift();
+          from = found + (expected as string).length;
+          if (typed !== '') child.stdin?.write(typed as string);
+        }
+      };
+      // a dumb terminal completes nothing
+      const { status, text } = await onTerminal(args, watch, 'xterm');
+      assert.deepEqual(steps, [], text);
+      assert.equal(status, 0, text);
     }),
   );
 });

@@ -37,11 +37,16 @@ export async function sftp(command: SftpCommand, interrupts: Interrupts): Promis
 
 /** The lines of a file, read before anything else happens, or those of standard input as they come. */
 async function linesOf(path: string): Promise<AsyncIterable<string> | readonly string[]> {
-  if (path === '-') return createInterface({ input: process.stdin, terminal: false });
+  if (path === '-') return inputLines();
   const text = await readFile(path, 'utf8').catch((error) => {
     throw fileError('read', path, error);
   });
   return text.split('\n');
+}
+
+/** Begins to read when the first is wanted: what an interface reads before that is lost. */
+async function* inputLines(): AsyncGenerator<string> {
+  yield* createInterface({ input: process.stdin, terminal: false });
 }
 
 function outputFor(quiet: boolean, isInteractive: boolean): ShellOutput {
