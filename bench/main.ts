@@ -98,6 +98,7 @@ function print(suite: Suite, result: SuiteResult): void {
 
 function printGoals(results: readonly SuiteResult[]): void {
   const found = goals(results).filter(({ verdict }) => verdict !== 'not measured');
+  if (found.length === 0) return;
   const cells = found.map(({ work, must, aim, found: reached, verdict }) => [work, must, aim, verdict, reached]);
   process.stdout.write(`\n${table([['', 'must', 'aim', 'verdict', 'found'], ...cells], 'left')}\n`);
 }
