@@ -17,10 +17,10 @@ export interface LaneOwner {
   /** `lane` can do no more for now. */
   rested(lane: WriteLane): void;
   /** The answer to one WRITE. */
-  answered(lane: WriteLane, sent: SentWrite, code: number, message: string): void;
-  /** One WRITE will never be answered. */
-  unanswered(lane: WriteLane, sent: SentWrite, cause: SshError): void;
-  /** The channel of `lane` has ended, after `unanswered` for all that was pending. */
+  answered(sent: SentWrite, code: number, message: string): void;
+  /** One WRITE will never be answered: `laneLost` follows. */
+  unanswered(sent: SentWrite): void;
+  /** The channel of `lane` has ended. */
   laneLost(lane: WriteLane, cause: SshError): void;
 }
 
@@ -41,13 +41,13 @@ export class SentWrite implements ReplyHandler {
     const lane = this.#lane;
     lane.settled(this.length);
     lane.heardAt = lane.link.heardAt;
-    lane.owner.answered(lane, this, code, message);
+    lane.owner.answered(this, code, message);
     lane.link.wake(lane);
   }
 
-  failed(cause: SshError): void {
+  failed(): void {
     this.#lane.settled(this.length);
-    this.#lane.owner.unanswered(this.#lane, this, cause);
+    this.#lane.owner.unanswered(this);
   }
 }
 

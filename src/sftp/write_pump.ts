@@ -245,7 +245,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     return this.#ended && this.#queue.length === 0;
   }
 
-  answered(_lane: WriteLane, sent: SentWrite, code: number, message: string): void {
+  answered(sent: SentWrite, code: number, message: string): void {
     this.#pending--;
     this.#inFlight -= sent.length;
     if (code === Status.ok) {
@@ -265,11 +265,9 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     }
   }
 
-  unanswered(lane: WriteLane, sent: SentWrite, cause: SshError): void {
+  unanswered(sent: SentWrite): void {
     this.#pending--;
     this.#inFlight -= sent.length;
-    if (lane === this.#main) this.abort(cause);
-    else this.#refuse(cause, sent.position);
   }
 
   laneLost(lane: WriteLane, cause: SshError): void {

@@ -215,6 +215,14 @@ describe('uploads over lanes under random servers', () => {
       const bytes = patterned(300_000 + drawBelow(random, 50_000) * 10, `lanes ${round}`);
       const badAt =
         drawBelow(random, 3) === 0 ? Math.floor((drawBelow(random, 1000) / 1000) * bytes.length) : undefined;
+      /** There and a little after it, a WRITE is refused, and all others are taken. */
+      const bad: readonly (readonly [number, number])[] =
+        badAt === undefined
+          ? []
+          : [
+              [badAt, 4],
+              [badAt + 4000, 3],
+            ];
       const dying = pick(random, [undefined, undefined, 0, 1, 2]);
       const clock = new VirtualClock();
       const far = new FarSessions({
@@ -229,7 +237,8 @@ describe('uploads over lanes under random servers', () => {
         order,
         write: ({ index, offset, length }) => {
           if (session === dying && index === 8) queueMicrotask(() => far.sessions[session]?.server.cut(gone));
-          if (badAt !== undefined && offset + length > badAt) return 4;
+          const refusal = bad.find(([position]) => offset <= position && position < offset + length);
+          if (refusal !== undefined) return refusal[1];
           confirmed.add(offset, offset + length);
           return 'honest';
         },
