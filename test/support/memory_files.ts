@@ -142,8 +142,10 @@ export class MemoryFiles implements LocalFiles {
 
   async rename(from: string, to: string): Promise<void> {
     this.#call('rename', from, ` ${to}`);
-    this.nodes.set(to, this.nodes.get(from) as Node);
+    const node = this.nodes.get(from);
+    if (node === undefined) throw failed('rename', from, 'not there');
     this.nodes.delete(from);
+    this.nodes.set(to, node);
   }
 
   async remove(path: string): Promise<void> {
