@@ -48,7 +48,10 @@ export async function download(
   const items = await itemsOf(moving, sources);
   const isMany = sources.length > 1 || sources.some(({ pattern }) => pattern !== undefined && items.length > 1);
   const downloads = await placed(moving, items, local, isMany);
-  const tally = new Tally(moving.meter, downloads.length);
+  const tally = new Tally(
+    moving.meter,
+    downloads.map(({ attrs }) => (fileKind(attrs ?? {}) === 'file' ? attrs?.size : undefined)),
+  );
   const one = async (item: Download, at: number): Promise<void> => {
     try {
       if (moving.choice.recursive && fileKind(item.attrs ?? {}) === 'directory') {

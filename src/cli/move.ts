@@ -79,11 +79,11 @@ export class Tally {
   /** Sums, so that no call has to go through all parts. */
   readonly #sum = { bytes: 0, total: 0, unknown: 0, done: 0, known: 0, open: 0 };
 
-  /** `count` sources, each one file until it shows that it is more. */
-  constructor(meter: ProgressMeter | undefined, count: number) {
+  /** A source each, with its size where that is known: one file until it shows that it is more. */
+  constructor(meter: ProgressMeter | undefined, sizes: readonly (number | undefined)[]) {
     this.#meter = meter;
-    const part = { bytes: 0, total: undefined, files: 0, known: 1, all: true };
-    for (let i = 0; i < count; i++) {
+    for (const total of sizes) {
+      const part = { bytes: 0, total, files: 0, known: 1, all: true };
       this.#parts.push(part);
       this.#add(part, 1);
     }
@@ -132,9 +132,10 @@ export class Tally {
   }
 }
 
-/** Ends the progress display, and gives what it all came to. */
+/** Ends the progress display, and gives what it all came to. Where something failed, the lines about that say more. */
 export function finished(meter: ProgressMeter | undefined, summary: Summary, isMany: boolean): Summary {
-  if (isMany) meter?.done(summary.bytes, summary.files, 'all');
+  if (summary.failedTotal > 0 || summary.files === 0) meter?.clear();
+  else if (isMany) meter?.done(summary.bytes, summary.files, 'all');
   else meter?.done(summary.bytes);
   return summary;
 }

@@ -43,7 +43,10 @@ export async function upload(moving: Moving, locals: readonly string[], target: 
   const isMany = locals.length > 1;
   if (isMany && !target.isDirectory) await requireDirectory(moving, target.path);
   const uploads = distinct(locals.map((local) => placed(moving, local, target, isMany)));
-  const tally = new Tally(moving.meter, uploads.length);
+  const tally = new Tally(
+    moving.meter,
+    uploads.map(() => undefined),
+  );
   await eachOf([...uploads.entries()], async ([at, item]) => {
     try {
       if (moving.choice.recursive && (await isLocalDirectory(moving.local(item.local)))) {

@@ -1,7 +1,11 @@
 /** Commands of the shell that move files: the same as `puressh get` and `put`, from where the shell stands. */
 
 import { basename } from 'node:path';
+import { printable, toBytes } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
+import type { Progress, RemotePath } from '../../sftp/options.ts';
+import { joinPath, remotePath } from '../../sftp/path.ts';
+import { fileKind } from '../../sftp/proto/attrs.ts';
 import { download } from '../download.ts';
 import type { Moving } from '../move.ts';
 import type { Summary } from '../summary.ts';
@@ -10,7 +14,7 @@ import type { MoveChoice } from '../transfer_args.ts';
 import { upload } from '../upload.ts';
 import type { Call, ShellCommand } from './command.ts';
 import { localMatches } from './local_matches.ts';
-import { sourceOf } from './paths.ts';
+import { oneOf, sourceOf } from './paths.ts';
 import type { Shell } from './session.ts';
 import type { Word } from './words.ts';
 
@@ -65,6 +69,32 @@ function resumed(run: (shell: Shell, call: Call) => Promise<void>): (shell: Shel
   return (shell, call) => run(shell, { ...call, flags: new Set([...call.flags, 'a']) });
 }
 
+async function copy(shell: Shell, { operands, signal }: Call): Promise<void> {
+  const [from, to] = operands as [Word, Word];
+  const source = await oneOf(shell, from, signal);
+  const name = nameOf(source);
+  const target = shell.remote(to.text);
+  const there = await shell.sftp.stat(target, { signal }).catch((error: unknown) => {
+    if (error instanceof SshError && error.code === 'sftp-status') return {};
+    throw error;
+  });
+  const path = fileKind(there) === 'directory' ? joinPath(target, name) : target;
+  const meter = shell.output.meter?.(printable(name));
+  const onProgress = meter && (({ bytes, total }: Progress) => meter.update(bytes, total));
+  const { bytes, warnings } = await shell.sftp.copy(source, path, { signal, onProgress }).catch((error) => {
+    meter?.clear();
+    throw error;
+  });
+  meter?.done(bytes);
+  for (const warning of warnings) shell.output.say(warning);
+}
+
+/** The last component. */
+function nameOf(path: RemotePath): RemotePath {
+  const bytes = toBytes(path);
+  return remotePath(bytes.subarray(bytes.lastIndexOf(0x2f) + 1));
+}
+
 export const moveCommands: readonly ShellCommand[] = [
   {
     name: 'get',
@@ -105,5 +135,15 @@ export const moveCommands: readonly ShellCommand[] = [
     most: Infinity,
     operands: ['local'],
     run: resumed(put),
+  },
+  {
+    name: 'cp',
+    usage: 'from to',
+    summary: 'copy a file at the server, which does it by itself where it can',
+    flags: '',
+    least: 2,
+    most: 2,
+    operands: ['remote'],
+    run: copy,
   },
 ];

@@ -238,6 +238,15 @@ describe('shell: moving', () => {
       await rejectsWith(run('put ld'), 'bad-local-file');
     }));
 
+  it('cp copies at the server, into a directory too', () =>
+    bench(tree, async ({ run }) => {
+      await run('cp a.txt c', 'cp a.txt d');
+      assert.equal(await run('cat c d/a.txt'), 'hellohello');
+      await rejectsWith(run('cp d x'), 'bad-argument');
+      await rejectsWith(run('cp ?.txt d'), 'bad-argument');
+      await rejectsWith(run('cp nope x'), 'sftp-status');
+    }));
+
   it('lls, lpwd and lcd', () =>
     bench(tree, async ({ run, here, shell }) => {
       writeFileSync(join(here, 'f'), 'four');
