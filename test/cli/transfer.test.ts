@@ -249,14 +249,16 @@ describe('puressh get and put of many, and sftp', () => {
   });
 
   it('sftp does what standard input says, up to the first command that fails', options, async () => {
-    writeFileSync(join(sshd.peer.files, 'f'), 'x', { mode: 0o644 });
+    const folder = join(sshd.peer.files, 'shell');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'f'), 'x');
     const input = ['ls -1', '@cp f g', '-rm nope', 'cat g', 'cd nope', 'rm f'].join('\n');
-    const args = ['sftp', ...reaching(sshd.peer), `${at(sshd.peer)}:${sshd.peer.files}`];
+    const args = ['sftp', ...reaching(sshd.peer), `${at(sshd.peer)}:${folder}`];
     const ended = await runCli(args, { input });
     assert.equal(ended.status, 1);
     assert.equal(ended.stdout.toString(), 'sftp> ls -1\nf\nsftp> rm nope\nsftp> cat g\nxsftp> cd nope\n');
     assert.match(ended.stderr, /^puressh: remove .*nope: no such file \(sftp-status\)\npuressh: .*\n$/);
-    assert.ok(existsSync(join(sshd.peer.files, 'f')));
+    assert.ok(existsSync(join(folder, 'f')));
   });
 
   it('sftp says which file of commands is missing before it connects', options, async () => {
