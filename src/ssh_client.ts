@@ -27,28 +27,37 @@ export class SshClient extends Client {
 
   /**
    * Opens an SFTP session: a channel of its own, which the caller closes. One session carries any number of operations at
-   * once, so one is enough for most programs. `sftp-unavailable`: the server has none, or something else answers.
+   * once, so one is enough for most programs. `sftp-unavailable`: the server has none, or something else answers. With
+   * `early` the session is there before the server has answered, and operations reject with that: two or three round trips
+   * are saved where the server is known to bear it.
    */
   async sftp(options: SftpOptions = {}): Promise<SftpClient> {
-    const { signal } = options;
+    const { signal, early } = options;
     let said: Uint8Array = new Uint8Array(0);
     const stderr = (data: Uint8Array): void => {
       if (said.length < QUOTED_STDERR) said = concat(said, data.subarray(0, QUOTED_STDERR - said.length));
     };
-    const { pipe, started, exit } = await this.openSubsystemPipe('sftp', { signal, stderr });
-    const refused = new Promise<never>((_, reject) => {
-      started.catch((refusal: SshError) => {
-        if (refusal.code === 'request-failed') reject(unavailable(refusal.message, refusal));
-      });
-    });
+    const { pipe, started, exit } = await this.openSubsystemPipe('sftp', { signal, stderr, early: Boolean(early) });
     const openLane = async (): Promise<BytePipe> =>
       (await this.openSubsystemPipe('sftp', { stderr: () => undefined })).pipe;
-    try {
-      return await Promise.race([SftpClient.open(pipe, { localFiles: this.#files, openLane, ...options }), refused]);
-    } catch (error) {
-      if (!(error instanceof SshError) || error.code !== 'sftp-unavailable' || error.cause !== undefined) throw error;
-      throw unavailable(`${error.message}${remains(exit(), printable(said, QUOTED_STDERR).trim())}`, error);
-    }
+    const explain = (error: SshError): SshError => {
+      if (error.code === 'request-failed') return unavailable(error.message, error);
+      if (error.code !== 'sftp-unavailable' || error.cause !== undefined) return error;
+      return unavailable(`${error.message}${remains(exit(), printable(said, QUOTED_STDERR).trim())}`, error);
+    };
+    const refused = started.catch((error: SshError) => {
+      if (error.code === 'request-failed') throw error; // what else ends the channel is told by the pipe
+    });
+    return SftpClient.open(
+      pipe,
+      {
+        localFiles: this.#files,
+        openLane,
+        ...options,
+        early: early && this.quirks.sftpBeforeVersion ? 'send' : early,
+      },
+      { explain, started: refused },
+    );
   }
 }
 

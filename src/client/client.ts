@@ -1,6 +1,7 @@
 /** The client as its callers see it: sessions, key exchange, facts, and the end. Must not know SFTP. */
 
 import type { Negotiated } from '../core/events.ts';
+import type { Quirks } from '../core/quirks.ts';
 import type { ConnectionStats } from '../core/stats.ts';
 import type { SshError } from '../errors.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
@@ -87,6 +88,11 @@ export class Client {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** What the server is known to do differently. */
+  protected get quirks(): Quirks {
+    return this.#link.quirks;
   }
 
   /**

@@ -6,6 +6,7 @@
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { Connection, type ConnectionConfig } from '../core/connection.ts';
 import type { Negotiated } from '../core/events.ts';
+import type { Quirks } from '../core/quirks.ts';
 import type { ConnectionStats } from '../core/stats.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError, toSshError } from '../errors.ts';
@@ -133,6 +134,11 @@ export class Link implements DriverOwner {
   /** What the connection has moved, as of now. */
   get stats(): ConnectionStats {
     return this.#driver.connection.stats;
+  }
+
+  /** What the server is known to do differently. */
+  get quirks(): Quirks {
+    return this.#driver.connection.quirks;
   }
 
   /** Opens a channel of the given kind. */

@@ -51,6 +51,20 @@ export interface SftpClientOptions extends CallOptions {
    * `lanes` of `put`; rejecting is fine. Default: none, and every upload stays on `pipe`.
    */
   readonly openLane?: (() => Promise<BytePipe>) | undefined;
+  /**
+   * Whether the client is there before the server has said VERSION: what is asked of it waits for that, or, with `send`, goes
+   * right behind INIT, which takes a server that is known to carry out requests in order from there on. What is wrong with the
+   * server is what operations, and `ready`, reject with. Default: false.
+   */
+  readonly early?: boolean | 'send' | undefined;
+}
+
+/** What the caller of `SftpClient.open` knows of the program at the other end of the pipe. */
+export interface ProgramKnowledge {
+  /** Adds to an error that comes in place of VERSION what is known of it. */
+  readonly explain?: (cause: SshError) => SshError;
+  /** Rejects when there will be no program. */
+  readonly started?: Promise<void>;
 }
 
 /** Options of `readFile`. */
@@ -79,16 +93,23 @@ export class SftpClient extends SftpRequests {
    * Greets the server at the other end of `pipe`, which must not be open yet and belongs to the client from now on.
    * `sftp-unavailable`: what answers is not SFTP. `not-supported`: another version.
    */
-  static async open(pipe: BytePipe, options: SftpClientOptions = {}): Promise<SftpClient> {
-    const { signal, maxPacket } = options;
+  static async open(
+    pipe: BytePipe,
+    options: SftpClientOptions = {},
+    { explain, started }: ProgramKnowledge = {},
+  ): Promise<SftpClient> {
+    const { signal, maxPacket, early } = options;
     if (typeof pipe?.open !== 'function') throw new SshError('bad-argument', 'SFTP needs a byte pipe to run on');
     if (maxPacket !== undefined) whole('maxPacket', maxPacket, 1);
     const clock = options.clock ?? systemClock;
     const stallTimeout = options.stallTimeout ?? DEFAULT_STALL_TIMEOUT;
     const linkOptions = { clock, stallTimeout, ...(maxPacket === undefined ? {} : { maxPacket }) };
-    const link = new Link(pipe, linkOptions);
+    const handling = early === 'send' ? 'send' : early ? 'hold' : 'refuse';
+    const link = new Link(pipe, { ...linkOptions, early: handling, explain });
+    started?.catch((error) => link.fail(error));
     if (options.openLane !== undefined) link.pool = new LanePool(options.openLane, linkOptions, link);
-    await greet(link, stallTimeout, signal);
+    const ready = greet(link, stallTimeout, signal);
+    if (!early || link.cause !== undefined) await ready;
     return new SftpClient(link, options);
   }
 

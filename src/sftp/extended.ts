@@ -42,6 +42,7 @@ async function change<L extends Layout>(
   path: RemotePath,
   options: CallOptions,
 ): Promise<void> {
+  if (link.greeting) await link.ready;
   needOffer(link, extension, operation);
   const body = encodeFields(extension.fields, value);
   await call(link, { row: packets.extended, value: { request: extension.request, body }, operation, path }, options);
@@ -87,6 +88,7 @@ export async function lsetstat(
 
 /** statvfs@openssh.com. */
 export async function statvfs(link: Link, path: RemotePath, options: CallOptions): Promise<FileSystemStats> {
+  if (link.greeting) await link.ready;
   needOffer(link, extensions.statvfs, 'statvfs');
   const value = { path: pathBytes(path) };
   return ask(link, extensions.statvfs, value, decodeStats, 'statvfs', path, options);
@@ -133,6 +135,7 @@ export function copyData(
  */
 export async function expandPath(link: Link, path: RemotePath, options: CallOptions): Promise<RemotePath> {
   const bytes = pathBytes(path);
+  if (link.greeting) await link.ready;
   if (offers(link, extensions.expandPath)) {
     const { request, fields } = extensions.expandPath;
     const body = encodeFields(fields, { path: bytes });
@@ -146,6 +149,7 @@ export async function expandPath(link: Link, path: RemotePath, options: CallOpti
 
 /** home-directory. Where it is not offered: REALPATH of where the session starts, and other users are `not-supported`. */
 export async function homeDirectory(link: Link, username: string, options: CallOptions): Promise<RemotePath> {
+  if (link.greeting) await link.ready;
   if (username === '' && !offers(link, extensions.homeDirectory)) return realpath(link, '.', options);
   needOffer(link, extensions.homeDirectory, 'home-directory');
   const { request, fields } = extensions.homeDirectory;
@@ -160,6 +164,7 @@ export async function ownerNames(
   groups: readonly number[],
   options: CallOptions,
 ): Promise<OwnerNames> {
+  if (link.greeting) await link.ready;
   needOffer(link, extensions.ownerNames, 'users-groups-by-id');
   const ids = (list: readonly number[]): Uint8Array => {
     const writer = new Writer(4 * list.length);
@@ -231,6 +236,7 @@ export async function checkHandle(file: OpenHandle, options: CheckFileOptions): 
 /** check-file-name; a server that has it for open files alone has the file opened. */
 export async function checkName(link: Link, path: RemotePath, options: CheckFileOptions): Promise<FileDigests> {
   const range = checkRange(options);
+  if (link.greeting) await link.ready;
   if (link.extensions.has(extensions.checkFile.request)) {
     const file = await openFile(link, path, 'r', {}, options);
     try {

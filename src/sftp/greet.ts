@@ -11,6 +11,12 @@ import { StallGuard } from './stall.ts';
 
 /** Opens the pipe and resolves with VERSION; whatever else comes, or nothing for `stallTimeout` ms, ends the link. */
 export function greet(link: Link, stallTimeout: number, signal: AbortSignal | undefined): Promise<void> {
+  link.ready = greeting(link, stallTimeout, signal);
+  link.ready.catch(() => undefined); // everything that is asked fails with it, too
+  return link.ready;
+}
+
+function greeting(link: Link, stallTimeout: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const guard = new StallGuard(
       link.clock,

@@ -9,7 +9,7 @@ import type { Clock } from '../io/clock.ts';
 import type { BytePipe, PipeSink, PipeStats } from '../io/pipe.ts';
 import { ReadBudget } from './budget.ts';
 import type { PacketOf, PacketRow } from './proto/packets.ts';
-import { type ReplyHandler, Requester, type ServerExtensions } from './proto/requester.ts';
+import { type Early, type ReplyHandler, Requester, type ServerExtensions } from './proto/requester.ts';
 import type { Pump } from './pump.ts';
 
 /** Requests are written together up to this many bytes: few writes for many small requests, early word of a full pipe. */
@@ -19,6 +19,10 @@ export interface LinkOptions {
   readonly clock: Clock;
   readonly stallTimeout: number;
   readonly maxPacket?: number;
+  /** What becomes of requests before VERSION. Default: `refuse`. */
+  readonly early?: Early | undefined;
+  /** Adds to an error that comes in place of VERSION what the caller knows of it. */
+  readonly explain?: ((cause: SshError) => SshError) | undefined;
 }
 
 /** What the server says it takes, in bytes; members that it leaves open are absent. */
@@ -46,12 +50,15 @@ export class Link implements PipeSink {
   extensions: ServerExtensions = new Map();
   /** As far as the server told them by now. */
   limits: ServerLimits = {};
+  /** Resolves when VERSION has come, and with it `extensions`; rejects with what came in its place. */
+  ready: Promise<void> = Promise.resolve();
   /** When anything last came from the server. */
   heardAt = 0;
   /** Where further channels for an upload come from, and where those go back to. */
   pool: LinkPool | undefined;
 
   readonly #pipe: BytePipe;
+  readonly #explain: (cause: SshError) => SshError;
   readonly #requester: Requester;
   readonly #pumps = new Set<Pump>();
   readonly #awake = new Set<Pump>();
@@ -61,6 +68,8 @@ export class Link implements PipeSink {
   #onFailed: ((cause: SshError) => void) | undefined;
   #cause: SshError | undefined;
   #closed = false;
+  /** `ending`: instead of VERSION came something that ends the link at the end of this turn of events. */
+  #greeting: 'awaited' | 'ending' | 'over' = 'awaited';
   /** Whether a turn is running: what is sent waits for its end. */
   #inTurn = false;
   #out: Uint8Array[] = [];
@@ -72,6 +81,7 @@ export class Link implements PipeSink {
 
   constructor(pipe: BytePipe, options: LinkOptions) {
     this.#pipe = pipe;
+    this.#explain = options.explain ?? ((cause) => cause);
     this.clock = options.clock;
     this.stallTimeout = options.stallTimeout;
     this.budget = new ReadBudget(pipe, (pump) => this.wake(pump));
@@ -80,11 +90,12 @@ export class Link implements PipeSink {
         send: (pieces) => this.#send(pieces),
         ready: (extensions) => {
           this.extensions = extensions;
+          this.#greeting = 'over';
           this.#onFailed = undefined;
           this.#onReady?.();
         },
       },
-      options.maxPacket === undefined ? {} : { maxPacket: options.maxPacket },
+      { early: options.early, ...(options.maxPacket === undefined ? {} : { maxPacket: options.maxPacket }) },
     );
   }
 
@@ -95,6 +106,11 @@ export class Link implements PipeSink {
     this.heardAt = this.clock.now();
     this.#pipe.open(this);
     this.turn(() => this.#requester.start());
+  }
+
+  /** Whether VERSION has not come yet: nobody knows what the server offers. */
+  get greeting(): boolean {
+    return this.#greeting !== 'over';
   }
 
   /** Why the link ended, once it has. */
@@ -215,14 +231,14 @@ export class Link implements PipeSink {
   }
 
   data(bytes: Uint8Array): void {
-    if (this.#cause !== undefined) return;
+    if (this.#cause !== undefined || this.#greeting === 'ending') return;
     this.heardAt = this.clock.now();
     this.#kept = 0;
     const { length } = bytes;
     try {
       this.turn(() => this.#requester.receive(plain(bytes)));
     } catch (error) {
-      this.fail(toSshError(error, 'internal'));
+      this.#failAfter(toSshError(error, 'internal'));
       return;
     }
     const kept = this.#requester.takeKept();
@@ -232,7 +248,17 @@ export class Link implements PipeSink {
   }
 
   end(): void {
-    this.fail(this.#requester.ended());
+    this.#failAfter(this.#requester.ended());
+  }
+
+  /** In place of VERSION: how the program ended may be told right behind. */
+  #failAfter(cause: SshError): void {
+    if (this.#greeting === 'over') {
+      this.fail(cause);
+      return;
+    }
+    this.#greeting = 'ending';
+    queueMicrotask(() => this.fail(cause));
   }
 
   drain(): void {
@@ -250,11 +276,12 @@ export class Link implements PipeSink {
   fail(cause: SshError): void {
     if (this.#cause !== undefined) return;
     this.#enterFailed(cause);
-    if (!this.#closed) this.#pipe.close(cause);
+    if (!this.#closed) this.#pipe.close(this.#cause);
   }
 
-  #enterFailed(cause: SshError): void {
+  #enterFailed(reason: SshError): void {
     if (this.#cause !== undefined) return;
+    const cause = this.greeting ? this.#explain(reason) : reason;
     this.#cause = cause;
     this.#onFailed?.(cause);
     this.#requester.fail(cause);

@@ -248,6 +248,7 @@ export async function fsync(file: OpenHandle, options: CallOptions): Promise<voi
 /** posix-rename@openssh.com: replaces an existing file in one step. */
 export async function posixRename(link: Link, from: RemotePath, to: RemotePath, options: CallOptions): Promise<void> {
   const { request, fields } = extensions.posixRename;
+  if (link.greeting) await link.ready;
   needOffer(link, extensions.posixRename, 'posix-rename');
   const value = { request, body: encodeFields(fields, { from: pathBytes(from), to: pathBytes(to) }) };
   await call(link, { row: packets.extended, value, operation: 'posix-rename', path: to }, options);

@@ -37,6 +37,7 @@ export async function put(
   hints: PutHints = {},
 ): Promise<PutResult> {
   checkPutOptions(options);
+  if (options.sync && link.greeting) await link.ready;
   if (options.sync) needOffer(link, extensions.fsync, 'put');
   return putInput(link, await openInput(local, files), remote, options, hints);
 }

@@ -82,7 +82,12 @@ export abstract class SftpRequests implements AsyncDisposable {
     this.#symlinkOrder = symlinkOrder;
   }
 
-  /** Extended requests that the server advertised, by name, with their versions. */
+  /** Resolves when the server has said VERSION, as it has from the start unless `early` was set; else rejects with why not. */
+  get ready(): Promise<void> {
+    return this.link.ready;
+  }
+
+  /** Extended requests that the server advertised, by name, with their versions; empty before `ready`. */
   get extensions(): ReadonlyMap<string, string> {
     return this.link.extensions;
   }
@@ -153,6 +158,7 @@ export abstract class SftpRequests implements AsyncDisposable {
   /** Renames. See `overwrite` for targets that exist. */
   async rename(from: RemotePath, to: RemotePath, options: RenameOptions = {}): Promise<void> {
     if (!options.overwrite) return plainRename(this.link, from, to, '; overwrite: true replaces it', options);
+    if (this.link.greeting) await this.link.ready;
     if (offers(this.link, extensions.posixRename)) return this.posixRename(from, to, options);
     return plainRename(this.link, from, to, ', and the server has no posix-rename@openssh.com to replace it', options);
   }

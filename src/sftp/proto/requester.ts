@@ -53,16 +53,26 @@ export interface RequesterOptions {
   readonly maxPacket?: number;
   /** Id of the first request; they count up from it and wrap. Default: 0. */
   readonly firstId?: number;
+  /** What becomes of requests before VERSION. Default: `refuse`. */
+  readonly early?: Early | undefined;
 }
 
-type State = { readonly name: 'greeting' | 'open' } | { readonly name: 'failed'; readonly cause: SshError };
+/** Requests before VERSION are refused, kept until it has come, or sent right behind INIT. */
+export type Early = 'refuse' | 'hold' | 'send';
+
+type State =
+  | { readonly name: 'greeting'; readonly early: Early }
+  | { readonly name: 'open' }
+  | { readonly name: 'failed'; readonly cause: SshError };
 
 export class Requester {
   readonly #events: RequesterEvents;
   readonly #framer: Framer;
   readonly #pending = new Map<number, ReplyHandler>();
-  #state: State = { name: 'greeting' };
+  #state: State;
   #nextId: number;
+  /** What waits for VERSION. */
+  #held: Uint8Array[] = [];
   /** The request whose DATA is coming in. */
   #receiving: ReplyHandler | undefined;
   #receivingId = 0;
@@ -72,6 +82,7 @@ export class Requester {
   constructor(events: RequesterEvents, options: RequesterOptions = {}) {
     this.#events = events;
     this.#nextId = options.firstId ?? 0;
+    this.#state = { name: 'greeting', early: options.early ?? 'refuse' };
     this.#framer = new Framer(
       {
         packet: (packet) => this.#packet(packet),
@@ -130,6 +141,7 @@ export class Requester {
     this.#state = { name: 'failed', cause };
     const handlers = [...this.#pending.values()];
     this.#pending.clear();
+    this.#held = [];
     this.#receiving = undefined;
     for (const handler of handlers) handler.failed(cause);
   }
@@ -140,7 +152,8 @@ export class Requester {
     // Encoding may throw for a bad argument: before the id is taken.
     const packet = encodePacket(row, { id: this.#nextId, ...value } as unknown as PacketOf<R>);
     this.#enter(handler);
-    this.#events.send([packet]);
+    if (this.#state.name === 'greeting' && this.#state.early === 'hold') this.#held.push(packet);
+    else this.#events.send([packet]);
     return true;
   }
 
@@ -166,7 +179,7 @@ export class Requester {
 
   #admit(handler: ReplyHandler): boolean {
     const state = this.#state;
-    if (state.name === 'open') return true;
+    if (state.name === 'open' || (state.name === 'greeting' && state.early !== 'refuse')) return true;
     handler.failed(
       state.name === 'failed' ? state.cause : new SshError('bad-argument', 'SFTP requests may follow VERSION only'),
     );
@@ -219,6 +232,8 @@ export class Requester {
     }
     const extensions = new Map(readPairs(bytes).map(({ name, value }) => [name, latin1(value)]));
     this.#state = { name: 'open' };
+    if (this.#held.length > 0) this.#events.send(this.#held);
+    this.#held = [];
     this.#events.ready(extensions);
   }
 
