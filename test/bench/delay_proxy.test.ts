@@ -68,6 +68,21 @@ describe('startDelayProxy', () => {
     }),
   );
 
+  it('keeps what a reader does not take yet', options, () => {
+    const sent = randomBytes(32_000_000); // more than the buffers of all sockets hold
+    return withRelay(
+      2,
+      (socket) => {
+        for (let at = 0; at < sent.length; at += 300_007) socket.write(sent.subarray(at, at + 300_007));
+        socket.end();
+      },
+      async (socket) => {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        assert.ok((await readAll(socket)).equals(sent));
+      },
+    );
+  });
+
   it('does not wait for one chunk before it takes the next', options, () =>
     // one after the other it would be longer than the test may take
     withRelay(1000, echo, async (socket) => {
