@@ -127,7 +127,7 @@ export { type ReadFileOptions, SftpClient, type SftpClientOptions } from './sftp
 export type { CopyOptions, CopyResult, CopyToOptions } from './sftp/copy.ts';
 export type { CheckFileOptions } from './sftp/extended.ts';
 export type { RemoteFile } from './sftp/file.ts';
-export type { GetOptions, LocalTarget } from './sftp/get.ts';
+export type { GetOptions, GetResult, LocalTarget } from './sftp/get.ts';
 export type { GlobOptions } from './sftp/glob.ts';
 export { escapeGlob, isGlob } from './sftp/glob_pattern.ts';
 export type { ServerLimits } from './sftp/link.ts';
@@ -143,6 +143,7 @@ export type {
   TransferOptions,
   TransferStats,
 } from './sftp/options.ts';
+export type { Preserve } from './sftp/preserve.ts';
 export { type Attributes, type ExtendedAttribute, type FileKind, fileKind } from './sftp/proto/attrs.ts';
 export type { DigestAlgorithm, FileDigests } from './sftp/proto/digests.ts';
 export type { FileSystemStats, OwnerNames } from './sftp/proto/extensions.ts';
@@ -171,6 +172,7 @@ export type {
   TreeProgress,
   TreeResult,
 } from './sftp/tree/options.ts';
+export type { Verify } from './sftp/verify.ts';
 export type { WalkOptions } from './sftp/walk.ts';
 export { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
 export type { SftpOptions, SshClient } from './ssh_client.ts';

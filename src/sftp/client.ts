@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { type CopyOptions, type CopyResult, type CopyToOptions, copy, copyTo } from './copy.ts';
-import { type GetOptions, get, type LocalTarget } from './get.ts';
+import { type GetOptions, type GetResult, get, type LocalTarget } from './get.ts';
 import { type GlobOptions, glob } from './glob.ts';
 import { greet } from './greet.ts';
 import { LanePool } from './lane_pool.ts';
@@ -20,10 +20,8 @@ import {
   type CallOptions,
   DEFAULT_STALL_TIMEOUT,
   type RangeOptions,
-  type ReadOptions,
   type RemotePath,
   type TransferOptions,
-  type TransferStats,
 } from './options.ts';
 import type { Attributes } from './proto/attrs.ts';
 import { type LocalSource, type PutOptions, type PutResult, put, writeFile } from './put.ts';
@@ -68,7 +66,7 @@ export interface ProgramKnowledge {
 }
 
 /** Options of `readFile`. */
-export interface ReadFileOptions extends ReadOptions {
+export interface ReadFileOptions extends RangeOptions {
   /** More bytes than this are the error `limit`. Default: 1 GiB. */
   readonly maxBytes?: number | undefined;
 }
@@ -117,7 +115,7 @@ export class SftpClient extends SftpRequests {
    * Downloads a file. A local path comes into being, or is replaced, only when every byte is there. `incomplete`: the
    * file ended before the size that the server stated. Errors say in `transferred` how many bytes from the start came.
    */
-  get(remote: RemotePath, local: LocalTarget, options: GetOptions = {}): Promise<TransferStats> {
+  get(remote: RemotePath, local: LocalTarget, options: GetOptions = {}): Promise<GetResult> {
     return get(this.link, remote, local, this.#files, options);
   }
 
@@ -177,13 +175,13 @@ export class SftpClient extends SftpRequests {
     return glob(this.link, pattern, options);
   }
 
-  /** The content of a file in memory. */
+  /** The content of a file, or of the part from `start` to `end`, in memory. */
   async readFile(path: RemotePath, options: ReadFileOptions = {}): Promise<Bytes> {
     const { maxBytes = READ_FILE_MAX } = options;
     if (!(typeof maxBytes === 'number' && maxBytes >= 0)) {
       throw new SshError('bad-argument', `maxBytes must be a number of bytes, not ${String(maxBytes)}`);
     }
-    const sink = new MemorySink(0, maxBytes);
+    const sink = new MemorySink(options.start ?? 0, maxBytes);
     const file = await openFile(this.link, path, 'r', {}, options);
     try {
       await startRead(file, sink, options, 'ask').done;

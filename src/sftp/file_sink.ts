@@ -149,7 +149,7 @@ export class FileSink implements ReadSink {
       const at = position - this.#origin;
       const bytes = memory.subarray(0, length);
       if (this.#holesFrom === Number.POSITIVE_INFINITY) await this.#file.write([bytes], at);
-      else for (const run of denseRuns(blocksOf(bytes), at, this.#holesFrom)) await this.#file.write(...run);
+      else await this.#writeDense(blocksOf(bytes), at);
       this.#written.add(position, position + length);
     } catch (reason) {
       error = toSshError(reason, 'bad-local-file', { operation: 'write' });
@@ -159,6 +159,11 @@ export class FileSink implements ReadSink {
     if (error !== undefined) this.#events?.broken(error);
     else this.#events?.taken(length);
     this.#next();
+  }
+
+  /** A promise in any case, even if there is nothing to write. */
+  async #writeDense(pieces: readonly Uint8Array[], at: number): Promise<void> {
+    for (const run of denseRuns(pieces, at, this.#holesFrom)) await this.#file.write(...run);
   }
 }
 

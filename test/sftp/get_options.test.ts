@@ -40,7 +40,7 @@ async function assertClean({ server, files, client }: World): Promise<void> {
 
 /** One get to `out`. */
 async function got(world: World, options: GetOptions): Promise<GetResult> {
-  return (await world.client.get('/f', 'out', options)) as GetResult;
+  return world.client.get('/f', 'out', options);
 }
 
 describe('get of a range', () => {
@@ -60,6 +60,15 @@ describe('get of a range', () => {
     const parts: Uint8Array[] = [];
     await client.get('/f', new WritableStream({ write: (part) => void parts.push(part) }), { start: 299_000 });
     assert.ok(equalBytes(concat(...parts), BYTES.subarray(299_000)));
+    await assertClean(world);
+  });
+
+  it('is what readFile gives too', async () => {
+    const world = await setUp();
+    const { client } = world;
+    assert.ok(equalBytes(await client.readFile('/f', { start: 1000, end: 201_000 }), BYTES.subarray(1000, 201_000)));
+    assert.ok(equalBytes(await client.readFile('/f', { start: 299_990, maxBytes: 10 }), BYTES.subarray(299_990)));
+    await rejectsWith(client.readFile('/f', { start: 299_989, maxBytes: 10 }), 'limit');
     await assertClean(world);
   });
 
