@@ -159,12 +159,9 @@ describe('ReceiveWindow, growing,', () => {
   });
 
   it('does not take what is consumed at one stroke for a rate', () => {
-    // all that came in 8 ms is taken at once, as when a disk has written it
-    const consumer = (time: number): number => (time % 8 === 0 ? 1e9 : 0);
-    const run = runLine(
-      { roundTrip: 2, measured: 0.3, line: 250_000, consumer, window: DEFAULT, maxWindow: MAX },
-      3000,
-    );
+    // all that came in 8 ms is taken within 2, as when a disk has written it
+    const consumer = (time: number): number => (time % 8 === 0 ? 500_000 : time % 8 === 1 ? 1e9 : 0);
+    const run = runLine({ roundTrip: 2, measured: 1, line: 250_000, consumer, window: DEFAULT, maxWindow: MAX }, 3000);
     assert.equal(run.window.size, DEFAULT);
   });
 
@@ -181,11 +178,11 @@ describe('ReceiveWindow, growing,', () => {
   });
 
   it('stops for a consumer that lags, whatever the line could bring', () => {
-    // 1 MB/s (T67), 10 MB/s, and one that could do with 5 MB in flight and gets no more than two times that
+    // 1 MB/s (T67), 10 MB/s, and one that needs 5 MB in flight: what waits for it stays well below that
     for (const [consumer, most] of [
       [1000, DEFAULT],
       [10_000, DEFAULT],
-      [50_000, 10_000_000],
+      [50_000, 8_400_000],
     ] as const) {
       const run = runLine({ roundTrip: 100, consumer, window: DEFAULT, maxWindow: MAX }, 10_000);
       assert.ok(run.window.size <= most, `${run.window.size} for a consumer of ${consumer} bytes a millisecond`);
