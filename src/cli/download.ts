@@ -2,9 +2,10 @@
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { printable } from '../bytes/text.ts';
+import { decodeLenient, printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
+import { localNameFault } from '../sftp/names.ts';
 import type { Progress, RemotePath } from '../sftp/options.ts';
 import { type Attributes, fileKind } from '../sftp/proto/attrs.ts';
 import type { TreeOptions } from '../sftp/tree/options.ts';
@@ -14,7 +15,7 @@ import { eachOf, finished, type Moving, optionsOf, Tally, treeOptions } from './
 import { outputStream } from './output.ts';
 import { type Found, matches, type RemoteSource } from './remote_sources.ts';
 import { Summary } from './summary.ts';
-import { remoteName } from './target.ts';
+import { nameBytes, remoteName } from './target.ts';
 
 /** One file or directory of the server, and what is known of it. */
 interface Item {
@@ -22,6 +23,8 @@ interface Item {
   /** As it is shown. */
   readonly name: string;
   readonly attrs?: Attributes | undefined;
+  /** The server says the name, and nobody wrote it. */
+  readonly isMatched: boolean;
 }
 
 export interface DownloadOptions {
@@ -45,9 +48,9 @@ export async function download(
   options: DownloadOptions,
 ): Promise<Summary> {
   const summary = new Summary();
-  const items = await itemsOf(moving, sources);
-  const isMany = sources.length > 1 || sources.some(({ pattern }) => pattern !== undefined && items.length > 1);
-  const downloads = await placed(moving, items, local, isMany);
+  const items = await itemsOf(moving, sources, summary);
+  const isMany = sources.length > 1 || items.length > 1;
+  const downloads = await placed(moving, items, local, isMany, summary);
   const tally = new Tally(
     moving.meter,
     downloads.map(({ attrs }) => (fileKind(attrs ?? {}) === 'file' ? attrs?.size : undefined)),
@@ -74,11 +77,33 @@ function progressOf({ meter }: Moving, tally: Tally, at: number, { name }: Item,
   return ({ bytes, total }) => meter.update(bytes, total, undefined, name);
 }
 
-/** What the sources name. Asks only about wildcards and, with `-r`, about what may be a directory. */
-async function itemsOf({ sftp, signal, choice }: Moving, sources: readonly RemoteSource[]): Promise<Item[]> {
-  const found = (await Promise.all(sources.map((source) => matches(sftp, source, signal)))).flat();
-  const asked = choice.recursive ? found.map((item) => withKind(sftp, item, signal)) : found;
-  return (await Promise.all(asked)).map((item) => ({ ...item, name: lastPart(item.path) }));
+/**
+ * What the sources name. Asks only about wildcards and, with `-r`, about what may be a directory. One of several that is not
+ * there does not keep the others.
+ */
+async function itemsOf(moving: Moving, sources: readonly RemoteSource[], summary: Summary): Promise<Item[]> {
+  const { sftp, signal, choice } = moving;
+  const unless = async <T>(path: RemotePath, isOne: boolean, work: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work;
+    } catch (error) {
+      if (isOne) throw error;
+      return void summary.fail(shownPath(path), error);
+    }
+  };
+  const of = async (source: RemoteSource): Promise<Item[]> => {
+    const { path, pattern } = source;
+    const found = (await unless(path, sources.length === 1, matches(sftp, source, signal))) ?? [];
+    const isOne = sources.length === 1 && found.length === 1;
+    const known = choice.recursive
+      ? await Promise.all(found.map((item) => unless(item.path, isOne, withKind(sftp, item, signal))))
+      : found;
+    const isMatched = pattern !== undefined;
+    return known
+      .filter((item) => item !== undefined)
+      .map((item) => ({ ...item, isMatched, name: lastPart(item.path) }));
+  };
+  return (await Promise.all(sources.map(of))).flat();
 }
 
 /** A link on the command line means what it leads to, whatever becomes of those in directories. */
@@ -93,6 +118,7 @@ async function placed(
   items: readonly Item[],
   local: string | undefined,
   isMany: boolean,
+  summary: Summary,
 ): Promise<Download[]> {
   if (local === '-' && !isMany) return items.map((item) => ({ ...item, local: undefined }));
   const target = local === undefined ? undefined : moving.local(local);
@@ -103,7 +129,13 @@ async function placed(
     });
   }
   const folder = target ?? moving.local('');
-  return distinct(items.map((item) => ({ ...item, local: isInto ? inFolder(item, folder) : folder })));
+  const downloads: Download[] = [];
+  for (const item of items) {
+    const fault = item.isMatched && isInto ? localNameFault(nameBytes(item.path)) : undefined;
+    if (fault === undefined) downloads.push({ ...item, local: isInto ? inFolder(item, folder) : folder });
+    else summary.refuse(shownPath(item.path), fault);
+  }
+  return distinct(downloads);
 }
 
 async function isDirectory(path: string): Promise<boolean> {
@@ -111,10 +143,10 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 /** A directory whose name says nothing, as `.`, goes where it is asked to go and not below. */
-function inFolder({ path, attrs }: Item, folder: string): string {
-  const isUnnamed = typeof path === 'string' && /(?:^|\/)\.{0,2}\/*$/.test(path);
-  if (isUnnamed && fileKind(attrs ?? {}) === 'directory') return folder === '' ? '.' : folder;
-  const name = remoteName(path);
+function inFolder({ path, attrs, isMatched }: Item, folder: string): string {
+  const last = decodeLenient(nameBytes(path));
+  if (/^\.{0,2}$/.test(last) && fileKind(attrs ?? {}) === 'directory') return folder === '' ? '.' : folder;
+  const name = isMatched ? last : remoteName(path);
   return folder === '' ? name : join(folder, name);
 }
 
@@ -173,9 +205,9 @@ async function keptBecause({ sftp, signal, choice }: Moving, item: Download): Pr
   return keepReason(overwrite, { size: from.size, modified: from.mtime }, target);
 }
 
+/** As it is shown. */
 function lastPart(path: RemotePath): string {
-  const text = typeof path === 'string' ? path : printable(path, 65536);
-  return text.replace(/\/+$/, '').split('/').pop() || text;
+  return decodeLenient(nameBytes(path)) || shownPath(path);
 }
 
 function shownPath(path: RemotePath): string {

@@ -88,6 +88,15 @@ export class Summary {
     this.skippedTotal++;
   }
 
+  /** The server named something as nobody may be made to name a file here. `fault` ends a sentence about the name. */
+  refuse(path: string, fault: string): void {
+    const error = new SshError('protocol', `${path} gives no name to make a file under: it ${fault}`, {
+      fault: 'peer',
+    });
+    this.failed.push({ path, error });
+    this.failedTotal++;
+  }
+
   /** One file of many did not work; what is wrong with the connection ends everything and is thrown. */
   fail(path: string, error: unknown): void {
     if (!(error instanceof SshError) || !fileCodes.has(error.code)) throw error;

@@ -68,17 +68,21 @@ export function remotePath({ path }: RemoteTarget): string {
   return inHome === '' ? '.' : inHome;
 }
 
+/** The last component of a remote path; empty where there is none. */
+export function nameBytes(path: RemotePath): Uint8Array {
+  const bytes = toBytes(path);
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === SLASH) end--;
+  return bytes.subarray(end === 0 ? 0 : bytes.lastIndexOf(SLASH, end - 1) + 1, end);
+}
+
 /**
  * The last component of a remote path, for the name of a local file. Throws `bad-argument` where there is none that is
  * safe to use: a name that came from elsewhere must not choose another directory.
  */
 export function remoteName(path: RemotePath): string {
-  const bytes = toBytes(path);
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === SLASH) end--;
-  const name = bytes.subarray(bytes.lastIndexOf(SLASH, end - 1) + 1, end);
-  const fault = end === 0 ? 'is empty' : localNameFault(name);
-  if (fault !== undefined || name.includes(COLON)) {
+  const name = nameBytes(path);
+  if (localNameFault(name) !== undefined || name.includes(COLON)) {
     throw bad(`'${printable(path)}' gives no name for the local file: write one after it`);
   }
   return decodeLenient(name);

@@ -73,7 +73,8 @@ class Dialogue {
   end(cause: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#running?.abort(cause);
+    if (this.#running === undefined) process.stdout.write('\n');
+    else this.#running.abort(cause);
     this.#interrupts.takeInterrupt(undefined);
     this.#editor.close();
     this.#reject(cause);
@@ -90,6 +91,7 @@ class Dialogue {
   /** Ends what runs; at the prompt it drops what is typed, and the second time in a row ends the shell. */
   #interrupt(): void {
     if (this.#running !== undefined) {
+      this.#waiting.length = 0;
       this.#running.abort(new SshError('aborted', 'Interrupted'));
       return;
     }

@@ -149,13 +149,16 @@ function timeText(seconds: number | undefined): string | undefined {
 }
 
 async function showContent(shell: Shell, call: Call): Promise<void> {
+  // a terminal obeys what is in a file: it gets text only
+  const isShown = shell.output.columns !== undefined;
   for (const path of await pathsOf(shell, call)) {
     const decoder = new TextDecoder();
+    const show = (text: string): Promise<void> => shell.output.write(printableLines(text, text.length));
     for await (const piece of shell.sftp.chunks(path, { signal: call.signal })) {
-      // a terminal obeys what is in a file: it gets text only
-      const isShown = shell.output.columns !== undefined;
-      await shell.output.write(isShown ? printableLines(decoder.decode(piece, { stream: true }), piece.length) : piece);
+      if (isShown) await show(decoder.decode(piece, { stream: true }));
+      else await shell.output.write(piece);
     }
+    if (isShown) await show(decoder.decode());
   }
 }
 

@@ -1,14 +1,15 @@
 /** Commands of the shell that move files: the same as `puressh get` and `put`, from where the shell stands. */
 
 import { basename } from 'node:path';
-import { printable, toBytes } from '../../bytes/text.ts';
+import { printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
-import type { Progress, RemotePath } from '../../sftp/options.ts';
+import type { Progress } from '../../sftp/options.ts';
 import { joinPath, remotePath } from '../../sftp/path.ts';
 import { fileKind } from '../../sftp/proto/attrs.ts';
 import { download } from '../download.ts';
 import type { Moving } from '../move.ts';
 import type { Summary } from '../summary.ts';
+import { nameBytes } from '../target.ts';
 import { tell } from '../transfer.ts';
 import type { MoveChoice } from '../transfer_args.ts';
 import { upload } from '../upload.ts';
@@ -72,7 +73,7 @@ function resumed(run: (shell: Shell, call: Call) => Promise<void>): (shell: Shel
 async function copy(shell: Shell, { operands, signal }: Call): Promise<void> {
   const [from, to] = operands as [Word, Word];
   const source = await oneOf(shell, from, signal);
-  const name = nameOf(source);
+  const name = remotePath(nameBytes(source));
   const target = shell.remote(to.text);
   const there = await shell.sftp.stat(target, { signal }).catch((error: unknown) => {
     if (error instanceof SshError && error.code === 'sftp-status') return {};
@@ -87,12 +88,6 @@ async function copy(shell: Shell, { operands, signal }: Call): Promise<void> {
   });
   meter?.done(bytes);
   for (const warning of warnings) shell.output.say(warning);
-}
-
-/** The last component. */
-function nameOf(path: RemotePath): RemotePath {
-  const bytes = toBytes(path);
-  return remotePath(bytes.subarray(bytes.lastIndexOf(0x2f) + 1));
 }
 
 export const moveCommands: readonly ShellCommand[] = [

@@ -1,6 +1,7 @@
 /** What the commands of a shell share: the session, where it stands on either side, and where output goes. */
 
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
 import type { SftpClient } from '../../sftp/client.ts';
@@ -70,8 +71,9 @@ export class Shell {
     return path.startsWith(start) && path !== start ? path.slice(start.length) : path;
   }
 
-  /** A local path as the platform takes it. */
+  /** A local path as the platform takes it; `~` is the user's home. */
   local(text: string): string {
+    if (text === '~' || text.startsWith('~/')) return join(homedir(), text.slice(1));
     return resolve(this.localDirectory, text);
   }
 

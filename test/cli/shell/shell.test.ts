@@ -230,6 +230,36 @@ describe('shell: moving', () => {
       await rejectsWith(run('put *.none'), 'bad-local-file');
     }));
 
+  it('names of a server that may not be used here are told, and the others come', () =>
+    bench(
+      { '/home/good': 'g', '/home/e\u001bvil': '', '/home/C:x': '', '/home/a\\b': '' },
+      async ({ run, said, here }) => {
+        const error = await rejectsWith(run('get *'), 'protocol');
+        assert.match(error.message, /was not moved, and 2 more$/);
+        assert.deepEqual(readdirSync(here), ['good']);
+        const lines = said();
+        assert.equal(lines.length, 3);
+        assert.ok(
+          lines.includes(
+            'puressh: /home/e\\x1bvil gives no name to make a file under: it has a control character in it (protocol)',
+          ),
+        );
+      },
+    ));
+
+  it('with -r one of several that is missing does not keep the others, and names that say nothing go no deeper', () =>
+    bench(tree, async ({ run, said, here }) => {
+      await rejectsWith(run('get -r nope d no*ne a.txt .'), 'sftp-status');
+      assert.deepEqual(readdirSync(here).sort(), ['a.txt', 'd']);
+      assert.equal(said().length, 2);
+      mkdirSync(join(here, 'w'));
+      await run('get -r . w', 'lcd w', 'get -r d/ v', 'get -r d/. v/w');
+      assert.deepEqual(readdirSync(join(here, 'w')).sort(), ['.hid', 'a.txt', 'b.txt', 'd', 'v']);
+      assert.deepEqual(readdirSync(join(here, 'w', 'v')).sort(), ['e', 'w', 'x']);
+      await run('get -r d/ v');
+      assert.deepEqual(readdirSync(join(here, 'w', 'v')).sort(), ['d', 'e', 'w', 'x']);
+    }));
+
   it('a directory without -r is refused, by what it is', () =>
     bench(tree, async ({ run, here }) => {
       const error = await rejectsWith(run('get d'), 'sftp-status');
