@@ -9,8 +9,11 @@ import type { SourceEvents, WriteSource } from './source.ts';
 /** Bytes that are read, or copied, at a time: large enough that a promise for each is cheap. */
 const STEP = 512 * 1024;
 
-/** Memory kept to be read into again: what a window of 2 MiB has on the way, and what is being read. */
-const SPARE = 6;
+/**
+ * Pieces of memory kept to be read into again: what eight windows of 2 MiB have on the way. There are never more than were on
+ * the way at once, and to let go of some would only mean to ask for others.
+ */
+const SPARE = 64;
 
 /** Read beyond the size that was stated, to see that the file ends there. */
 const PROBE = 4096;

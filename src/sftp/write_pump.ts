@@ -195,6 +195,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     const { span } = this.#job;
     const { requestSize } = lane;
     if (!this.#sending) return false;
+    if (this.#lanes.length > 1 && lane.isAhead) return false;
     if (this.#next + requestSize > this.contiguous + span && this.#pending > 0) return false;
     if (!this.#ended && this.#queue.length < READ_AHEAD) this.#pull();
     // Small pieces are gathered for as long as an answer is still due, as Nagle's algorithm does.
