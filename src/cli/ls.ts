@@ -16,7 +16,7 @@ import { remotePath } from './target.ts';
 export async function ls(command: LsCommand, signal: AbortSignal): Promise<number> {
   const ssh = await openConnection(command.remote, command.connection, signal);
   try {
-    const sftp = await ssh.sftp({ signal });
+    const sftp = await ssh.sftp({ signal, early: true });
     const found: DirectoryEntry[] = [];
     const path = remotePath(command.remote);
     try {

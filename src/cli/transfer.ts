@@ -26,7 +26,7 @@ export async function transfer(
   const { connection, move: choice } = command;
   const ssh = await openConnection(host, connection, signal);
   try {
-    const sftp = await ssh.sftp({ signal });
+    const sftp = await ssh.sftp({ signal, early: true });
     const meter = progressMeter(command, name);
     const started = performance.now();
     const summary = await move({ sftp, signal, choice, meter, local: (path) => path }).catch(async (error) => {

@@ -24,7 +24,7 @@ export async function sftp(command: SftpCommand, interrupts: Interrupts): Promis
   const commands = isInteractive ? undefined : await linesOf(batch ?? '-');
   const ssh = await openConnection(remote, connection, signal);
   try {
-    const session = await ssh.sftp({ signal });
+    const session = await ssh.sftp({ signal, early: true });
     const shell = await Shell.open(session, outputFor(quiet, isInteractive), process.cwd(), signal);
     if (remote.path !== '') await shell.enter(remotePath(remote), signal);
     if (commands === undefined) await interact(shell, interrupts, ssh.closed);
