@@ -33,13 +33,15 @@ of one run.
 
 What has to hold is decided by the slowest Node, that about memory by all runtimes.`;
 
-/** The document. `pictures` by suite. */
+/** The document. `pictures` by suite; `remarks` are what a person has to say about the figures, with a heading of their own. */
 export function performanceDocument(
   results: readonly SuiteResult[],
   chapters: Readonly<Record<string, Chapter>>,
   pictures: ReadonlyMap<string, readonly Picture[]>,
+  remarks?: string,
 ): string {
-  const parts = [HEAD, goalTable(goals(results)), METHOD, machines(results), versions(results)];
+  const said = remarks === undefined ? [] : [remarks.trim()];
+  const parts = [HEAD, goalTable(goals(results)), ...said, METHOD, machines(results), versions(results)];
   for (const [name, chapter] of Object.entries(chapters)) {
     const result = results.find((each) => each.name === name);
     if (result !== undefined) parts.push(...suiteParts(result, chapter, pictures.get(name) ?? []));

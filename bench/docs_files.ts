@@ -1,6 +1,6 @@
 /** Writes the document and its charts where they are read. */
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { root } from '../test/support/root.ts';
 import type { Specification } from './charts.ts';
 import { CHARTS, performanceDocument } from './docs.ts';
@@ -27,7 +27,9 @@ export async function writeDocs(results: readonly SuiteResult[], tell: (line: st
   }
   const chapters = Object.fromEntries(suites.map(({ name, title, text }) => [name, { title, text }]));
   const path = new URL('docs/performance.md', root);
-  writeFileSync(path, performanceDocument(results, chapters, pictures));
+  const remarks = new URL('bench/remarks.md', root);
+  const said = existsSync(remarks) ? readFileSync(remarks, 'utf8') : undefined;
+  writeFileSync(path, performanceDocument(results, chapters, pictures, said));
   tell(`written to ${path.pathname}`);
   for (const { name, partial } of results) if (partial) tell(`${name}: not from a full run`);
 }

@@ -1,8 +1,9 @@
 /** That results of a run are judged, put into tables and charts, and written down as they are. */
 
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { barChart, lineChart } from '../../bench/charts.ts';
+import { barChart, lineChart, type Specification } from '../../bench/charts.ts';
 import { performanceDocument } from '../../bench/docs.ts';
 import { type Goal, goals, growthOf, judge } from '../../bench/goals.ts';
 import { picturesOf } from '../../bench/pictures.ts';
@@ -11,6 +12,7 @@ import { newest, type SuiteResult } from '../../bench/report.ts';
 import { type Case, memoryOf, type Row, rateOf, runAll, type Sample, secondsOf } from '../../bench/runner.ts';
 import { markdownTable, show } from '../../bench/table.ts';
 import { tablesOf } from '../../bench/tables.ts';
+import { root } from '../support/root.ts';
 
 const SFTP = 'sftp, aes128-gcm';
 const NODE = 'Node 24.0.0';
@@ -294,6 +296,46 @@ describe('pictures', () => {
   });
 });
 
+// Vega lives under bench/package.json and is not there for every runtime
+const isDrawn = !('Deno' in globalThis || 'Bun' in globalThis) && existsSync(new URL('bench/node_modules/vega', root));
+
+describe('render.mjs', () => {
+  const options = isDrawn ? {} : { skip: 'needs Node, and npm ci in bench' };
+  const draw = async (specification: Specification): Promise<string> => {
+    const module = new URL('bench/render.mjs', root).href;
+    const { toSvg } = (await import(module)) as { toSvg(specification: Specification): Promise<string> };
+    return toSvg(specification);
+  };
+
+  it('draws every line with its points, name and ticks', options, async () => {
+    const points = [0.25, 2, 16].map((x) => ({ x, y: 10 * x }));
+    const series = ['near', 'far'].map((name) => ({ name, isOwn: true, points }));
+    const ticks = { 0.25: '256 KiB', 2: '2 MiB', 16: '16 MiB' };
+    const chart = lineChart({
+      title: 'by window',
+      x: 'window',
+      y: 'MB/s',
+      series,
+      xScale: 'log',
+      yScale: 'log',
+      ticks,
+    });
+    const svg = await draw(chart);
+    for (const text of ['by window', 'window', 'MB/s', 'near', 'far', '256 KiB', '16 MiB']) {
+      assert.ok(svg.includes(`>${text}</text>`), text);
+    }
+    assert.equal(svg.match(/mark-line/g)?.length, 2);
+    assert.doesNotMatch(svg, /NaN|undefined/);
+  });
+
+  it('draws a bar for each', options, async () => {
+    const bars = ['puressh', 'sftp'].map((name, at) => ({ name, isOwn: at === 0, value: 12.3 + at }));
+    const svg = await draw(barChart({ title: 'rates', x: 'MB/s', bars }));
+    for (const text of ['rates', 'puressh', 'sftp', '12.3', '13.3']) assert.ok(svg.includes(`>${text}</text>`), text);
+    assert.doesNotMatch(svg, /NaN|undefined/);
+  });
+});
+
 describe('performanceDocument', () => {
   const failed = row('curl', 1, { failure: 'curl ended\nwith 7' });
   const missing = [{ name: 'lftp', why: 'there is no lftp' }];
@@ -303,7 +345,7 @@ describe('performanceDocument', () => {
     local: { title: 'Near', text: 'How it is read.' },
   };
   const pictures = new Map([['local', [{ name: 'near', text: 'a chart', specification: {} }]]]);
-  const text = performanceDocument(results, chapters, pictures);
+  const text = performanceDocument(results, chapters, pictures, '## What bounds it\n\nThe moon.\n');
 
   it('says what was reached, by whom, where, and who was missing or failed', () => {
     for (const part of [
@@ -311,6 +353,8 @@ describe('performanceDocument', () => {
       '| local | 2026-01-02 03:04 | 3, not a full run | abc | 2 × a processor, 16 GiB, Linux 6 | OpenSSH_9.2 |',
       '- lftp was missing: there is no lftp',
       '- curl, get, 0 ms failed: curl ended with 7',
+      'Node 24.0.0 1.50× |\n',
+      '\n\n## What bounds it\n\nThe moon.\n\n## Method\n',
       '## Near\n\nHow it is read.\n\n![a chart](performance/near.svg)',
       `| puressh, ${NODE} | 95 | 50.0 | 1.50 |`,
     ]) {
