@@ -63,7 +63,8 @@ export async function get(
     } catch (error) {
       const failure = await clearer(toSshError(error, 'bad-local-file'), file, options);
       const kept = await output.discard(failure).catch(() => undefined); // the first failure is the one to tell
-      throw resumableError(failure, before, kept);
+      // what was being written when it failed is there by now
+      throw resumableError(failure, before, kept, kept === undefined ? undefined : output.sink.contiguous);
     }
   } finally {
     closeQuietly(file); // nothing is pending on it, or only what nobody waits for

@@ -91,8 +91,13 @@ export function withProgressFrom<T extends TransferOptions>(options: T, before: 
   };
 }
 
-/** The error of a transfer that began behind `before` bytes, and of which `kept` stays. */
-export function resumableError(error: SshError, before: number, kept: string | undefined): SshError {
+/** The error of a transfer that began behind `before` bytes, and of which `kept` stays, `whole` bytes of it for sure. */
+export function resumableError(
+  error: SshError,
+  before: number,
+  kept: string | undefined,
+  whole: number = before + (error.transferred ?? 0),
+): SshError {
   if (before === 0 && kept === undefined) return error;
   const { code, fault, phase, status, operation, path, transferred } = error;
   const message =
@@ -103,7 +108,7 @@ export function resumableError(error: SshError, before: number, kept: string | u
     ...(status === undefined ? {} : { status }),
     ...(operation === undefined ? {} : { operation }),
     ...(path === undefined ? {} : { path }),
-    ...(transferred === undefined ? {} : { transferred: transferred + before }),
+    ...(transferred === undefined ? {} : { transferred: whole }),
     cause: error,
   });
 }
