@@ -63,8 +63,9 @@ export async function download(
         await file(moving, item, options, summary, progressOf(moving, tally, at, item, isMany));
       }
     } catch (error) {
-      if (!isMany) throw error;
-      summary.fail(shownPath(item.path), error);
+      const isKept = summary.keep(item.local ?? '-', moving.choice.overwrite, error);
+      if (!isKept && !isMany) throw error;
+      if (!isKept) summary.fail(shownPath(item.path), error);
     }
     tally.through(at);
   };

@@ -19,6 +19,7 @@ const fileCodes: ReadonlySet<SshErrorCode> = new Set<SshErrorCode>([
   'bad-local-file',
   'channel-closed',
   'channel-open-failed',
+  'content-differs',
   'incomplete',
   'key-corrupt',
   'key-format-unsupported',

@@ -2,10 +2,12 @@
 
 import { SshError, type SshErrorCode } from '../errors.ts';
 import type { FailedEntry, SkippedEntry, TreeResult } from '../sftp/tree/options.ts';
+import type { MoveChoice } from './transfer_args.ts';
 
 /** What is wrong with one file; anything else is wrong with the connection, and with all that is left to do. */
 const fileCodes: ReadonlySet<SshErrorCode> = new Set<SshErrorCode>([
   'bad-local-file',
+  'content-differs',
   'incomplete',
   'not-supported',
   'sftp-status',
@@ -86,6 +88,13 @@ export class Summary {
   skip(path: string, why: string): void {
     this.skipped.push({ path, why });
     this.skippedTotal++;
+  }
+
+  /** Whether `error` says that something was there which `--overwrite never` keeps: it came after we had looked. */
+  keep(path: string, policy: MoveChoice['overwrite'], error: unknown): boolean {
+    const isKept = policy === 'never' && error instanceof SshError && error.code === 'target-exists';
+    if (isKept) this.skip(path, 'is there already');
+    return isKept;
   }
 
   /** The server named something as nobody may be made to name a file here. `fault` ends a sentence about the name. */

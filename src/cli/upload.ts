@@ -55,8 +55,9 @@ export async function upload(moving: Moving, locals: readonly string[], target: 
         await file(moving, item, target, summary, progressOf(moving, tally, at, item, isMany));
       }
     } catch (error) {
-      if (!isMany) throw error;
-      summary.fail(item.local, error);
+      const isKept = summary.keep(printable(item.path, 1024), moving.choice.overwrite, error);
+      if (!isKept && !isMany) throw error;
+      if (!isKept) summary.fail(item.local, error);
     }
     tally.through(at);
   });

@@ -7,7 +7,18 @@ import { SshError, type SshErrorCode } from '../../src/errors.ts';
 
 describe('exitStatusOf', () => {
   const cases: [number, SshErrorCode[]][] = [
-    [1, ['bad-local-file', 'incomplete', 'sftp-status', 'sftp-unavailable', 'target-exists', 'key-corrupt']],
+    [
+      1,
+      [
+        'bad-local-file',
+        'content-differs',
+        'incomplete',
+        'sftp-status',
+        'sftp-unavailable',
+        'target-exists',
+        'key-corrupt',
+      ],
+    ],
     [2, ['bad-argument']],
     [
       255,
