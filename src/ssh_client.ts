@@ -52,7 +52,7 @@ export class SshClient extends Client {
       pipe,
       {
         localFiles: this.#files,
-        openLane,
+        ...(this.quirks.sharesOpenFiles ? { openLane } : {}),
         ...options,
         early: early && this.quirks.sftpBeforeVersion ? 'send' : early,
       },

@@ -22,6 +22,11 @@ export interface Quirks {
   readonly sessionWindow: number;
   /** Its SFTP server carries out one request after the other from INIT on, so they need not wait for VERSION. */
   readonly sftpBeforeVersion: boolean;
+  /**
+   * Its SFTP sessions write to one and the same file, and a second OPEN of a file that is being written changes nothing. Erlang's
+   * empties the file then, and a gateway to a store of objects may begin another object.
+   */
+  readonly sharesOpenFiles: boolean;
 }
 
 const none: Quirks = {
@@ -30,6 +35,7 @@ const none: Quirks = {
   firstChannel: undefined,
   sessionWindow: 0,
   sftpBeforeVersion: false,
+  sharesOpenFiles: false,
 };
 
 /** The table. All rows that match count. */
@@ -39,6 +45,7 @@ export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Part
     peer: /^SSH-2\.0-OpenSSH_(for_Windows_)?([6-9]|\d\d)\./,
     quirks: { firstChannel: 0, sessionWindow: 32 * 1024, sftpBeforeVersion: true },
   },
+  { peer: /^SSH-2\.0-(OpenSSH_|dropbear|mod_sftp|AsyncSSH_|paramiko_|puressh_)/, quirks: { sharesOpenFiles: true } },
   { peer: /^SSH-2\.0-puressh_/, quirks: { firstChannel: 0, sftpBeforeVersion: true } },
 ];
 

@@ -186,7 +186,9 @@ export class LaneGrowth {
   async #openOn(link: Link, known: Attributes): Promise<OpenHandle> {
     const { path, reopen } = this.#file;
     const options = { signal: this.#stop.signal };
-    const file = await openFile(link, reopen?.path ?? '', { write: true }, {}, options, closeQuietly, path);
+    // not for writing alone: there are servers that empty a file which is opened for that
+    const flags = { read: true, write: true };
+    const file = await openFile(link, reopen?.path ?? '', flags, {}, options, closeQuietly, path);
     try {
       const before = this.#upload.acknowledged;
       const attrs = await fstat(file, options);

@@ -29,6 +29,22 @@ describe('quirksOf', () => {
     assert.equal(quirksOf('SSH-2.0-OpenSSH_9.2', { firstChannel: undefined }).firstChannel, undefined);
   });
 
+  it('knows whose SFTP sessions write to one and the same file', () => {
+    for (const bears of [
+      'OpenSSH_9.2p1',
+      'dropbear_2022.83',
+      'mod_sftp',
+      'AsyncSSH_2.10.1',
+      'paramiko_2.12.0',
+      'puressh_0.1.0',
+    ]) {
+      assert.equal(quirksOf(`SSH-2.0-${bears}`).sharesOpenFiles, true, bears);
+    }
+    for (const other of ['SSH-2.0-Erlang/4.15.2', 'SSH-2.0-AWS_SFTP_1.2', 'SSH-2.0-X OpenSSH_9.2', '']) {
+      assert.equal(quirksOf(other).sharesOpenFiles, false, other);
+    }
+  });
+
   it('lets the caller decide', () => {
     assert.equal(quirksOf(OLD, { takesRsaSha2Unsaid: false }).takesRsaSha2Unsaid, false);
     assert.equal(quirksOf('SSH-2.0-x', { takesRsaSha2Unsaid: true }).takesRsaSha2Unsaid, true);

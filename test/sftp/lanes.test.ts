@@ -132,12 +132,12 @@ describe('an upload over lanes', () => {
     await world.clean(['/f']);
   });
 
-  it('opens on a lane what the upload writes, for writing and nothing else, and closes it before the file gets its name', async () => {
+  it('opens on a lane what the upload writes, to read and write, and nothing else, and closes it before the file gets its name', async () => {
     const world = await new World().connect();
     good(await world.put());
     for (let session = 1; session < 8; session++) {
       const steps = world.steps(session);
-      assert.deepEqual(steps.slice(0, 3), ['INIT', 'OPEN TEMP 2', 'FSTAT']);
+      assert.deepEqual(steps.slice(0, 3), ['INIT', 'OPEN TEMP 3', 'FSTAT']);
       assert.equal(steps.at(-1), 'CLOSE');
       assert.ok(steps.slice(3, -1).every((step) => step.startsWith('WRITE')));
     }
