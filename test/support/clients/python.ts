@@ -1,8 +1,7 @@
 /** Clients that are Python scripts: a plan goes in as JSON, what came of it comes out as JSON. */
 
-import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '../peers/peer.ts';
+import { pythonWith } from '../peers/python.ts';
 import { root } from '../root.ts';
 import type { Client, Step, Way } from './client.ts';
 import type { OwnServer } from './own_server.ts';
@@ -43,9 +42,9 @@ export interface Python {
   perform(server: OwnServer, plan: Plan): Promise<Report>;
 }
 
-/** The client that `test/support/clients/${module}_client.py` is; the system's Python first, which has the system's packages. */
+/** The client that `test/support/clients/${module}_client.py` is. */
 export function pythonClient(module: string, can: Client['can']): Python {
-  const python = ['/usr/bin/python3', findProgram('python3')].find((path) => path !== undefined && has(path, module));
+  const python = pythonWith(module);
   const script = fileURLToPath(new URL(`test/support/clients/${module}_client.py`, root));
   const attempt = ({ port, username, knownHosts }: OwnServer, plan: Plan): Promise<Ended> =>
     run([python ?? 'python3', '-W', 'ignore', script, JSON.stringify({ port, username, knownHosts, ...plan })]);
@@ -73,13 +72,4 @@ export function pythonClient(module: string, can: Client['can']): Python {
     },
   };
   return { client, attempt, perform };
-}
-
-function has(path: string, module: string): boolean {
-  try {
-    execFileSync(path, ['-W', 'ignore', '-c', `import ${module}`], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,11 +1,11 @@
 /** A server made with Python's asyncssh as a peer: see `asyncssh_server.py`. */
 
-import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { root } from '../root.ts';
 import { type KeyName, keyNames, testKeys } from './keys.ts';
 import { findProgram, type Peer } from './peer.ts';
 import { startServer } from './process.ts';
+import { pythonWith } from './python.ts';
 import { ownLogin } from './user.ts';
 
 export interface AsyncsshOptions {
@@ -17,22 +17,9 @@ export interface AsyncsshOptions {
   readonly server?: Readonly<Record<string, unknown>>;
 }
 
-let python: string | undefined | null = null; // null: not looked for yet
-
-/** The system's Python first: it has the system's packages, which one installed beside it has not. */
+/** The Python that has asyncssh. */
 export function asyncsshPython(): string | undefined {
-  if (python !== null) return python;
-  python = ['/usr/bin/python3', findProgram('python3')].find((path) => path !== undefined && hasAsyncssh(path));
-  return python;
-}
-
-function hasAsyncssh(path: string): boolean {
-  try {
-    execFileSync(path, ['-W', 'ignore', '-c', 'import asyncssh'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
+  return pythonWith('asyncssh');
 }
 
 /** Why no asyncssh server can be started here, or `undefined`. */
