@@ -81,7 +81,10 @@ export class Client {
     return this.#link.rekey();
   }
 
-  /** Ends the connection and everything on it. Resolves once the byte stream is down. */
+  /**
+   * Ends the connection and everything on it. Resolves once the last bytes have left, which takes no answer of the server; a
+   * byte stream that the server does not end is cut two seconds later.
+   */
   close(): Promise<void> {
     return this.#link.close();
   }

@@ -160,10 +160,10 @@ export class Link implements DriverOwner {
     });
   }
 
-  /** Disconnects; resolves once the pipe is down. */
+  /** Disconnects; resolves once that has left, or the pipe is down. */
   async close(): Promise<void> {
     this.#driver.close();
-    await this.#driver.down;
+    await this.#driver.left;
   }
 
   event(event: ConnectionEvent): void {

@@ -44,6 +44,8 @@ export class Driver {
   readonly connection: Connection;
   /** Resolves once the pipe is down, some time after the terminal state. Never rejects. */
   readonly down: Promise<void>;
+  /** Resolves once the pipe has taken the last bytes with ease, or is down. Never rejects. */
+  readonly left: Promise<void>;
   readonly #pipe: BytePipe;
   readonly #clock: Clock;
   readonly #owner: DriverOwner;
@@ -53,6 +55,7 @@ export class Driver {
     this.#pump();
   };
   #resolveDown: () => void = () => {};
+  #resolveLeft: () => void = () => {};
   #pumping = false;
   #scheduled = false;
   #room = true;
@@ -71,6 +74,9 @@ export class Driver {
     this.#owner = owner;
     this.down = new Promise((resolve) => {
       this.#resolveDown = resolve;
+    });
+    this.left = new Promise((resolve) => {
+      this.#resolveLeft = resolve;
     });
   }
 
@@ -140,6 +146,7 @@ export class Driver {
         this.#pump();
         this.#disarm();
         this.#resolveDown();
+        this.#resolveLeft();
       },
     };
   }
@@ -264,10 +271,16 @@ export class Driver {
     for (;;) {
       const pieces = this.connection.takeOutput(BATCH);
       if (pieces.length === 0) break;
-      this.#pipe.write(pieces);
+      this.#room = this.#pipe.write(pieces);
     }
     this.#pipe.end();
-    this.#disarm = this.#clock.after(FAREWELL_TIME, () => this.#pipe.close());
+    const disarm = this.#clock.after(FAREWELL_TIME, () => this.#pipe.close());
+    // a pipe that is not full has nothing to wait for: what it took goes out in this turn of events
+    const forget = this.#room ? this.#clock.after(0, this.#resolveLeft) : () => {};
+    this.#disarm = () => {
+      disarm();
+      forget();
+    };
   }
 }
 
