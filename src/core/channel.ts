@@ -10,6 +10,9 @@ import { MAX_WINDOW, ReceiveWindow } from './window.ts';
 /** `write` asks for patience above this many queued bytes, and `channel-drain` comes at half of it. */
 export const QUEUE_MARK: number = 1024 * 1024;
 
+/** Where the peer's window is small, twice that is enough, so that little waits for it here, but no less than this. */
+const LEAST_MARK = 64 * 1024;
+
 /** The same for pieces: a program that writes byte by byte would make each byte cost some hundred. */
 export const QUEUE_PIECES: number = 8192;
 
@@ -186,8 +189,13 @@ export class Channel implements ChannelView {
       this.#queued += bytes.length;
     }
     if (!waited && this.#windowLimited) this.#windowWaits++;
-    if (this.#queued >= QUEUE_MARK || this.#pieces >= QUEUE_PIECES) this.#full = true;
+    if (this.#queued >= this.#mark || this.#pieces >= QUEUE_PIECES) this.#full = true;
     return !this.#full;
+  }
+
+  get #mark(): number {
+    if (this.#peerWindow === 0) return QUEUE_MARK;
+    return Math.min(QUEUE_MARK, Math.max(LEAST_MARK, 2 * this.#peerWindow));
   }
 
   /** Drops what is queued. */
@@ -214,7 +222,7 @@ export class Channel implements ChannelView {
 
   /** After `queue` returned false: true once, when what is queued has shrunk enough. */
   hasDrained(): boolean {
-    if (!this.#full || this.#queued > QUEUE_MARK / 2 || this.#pieces > QUEUE_PIECES / 2) return false;
+    if (!this.#full || this.#queued > this.#mark / 2 || this.#pieces > QUEUE_PIECES / 2) return false;
     this.#full = false;
     return true;
   }

@@ -217,6 +217,21 @@ describe('Channel.adjust', () => {
 });
 
 describe('Channel.queue', () => {
+  for (const [window, mark] of [
+    [1, 65_536],
+    [100_000, 200_000],
+    [600_000, QUEUE_MARK],
+  ] as const) {
+    it(`asks for patience from ${mark} bytes on where the peer's window is ${window}`, () => {
+      const channel = openChannel(window, 32768);
+      assert.equal(channel.queue([pattern(mark - 1)], 0), true);
+      assert.equal(channel.queue([pattern(1)], 0), false);
+      channel.adjust(Math.max(0, mark / 2 - window));
+      all(channel);
+      assert.equal(channel.hasDrained(), true);
+    });
+  }
+
   it('asks for patience from a mebibyte on, and says once when half of it is gone', () => {
     assert.equal(QUEUE_MARK, 1_048_576);
     const channel = openChannel(0xffffffff, 32768);
