@@ -64,8 +64,6 @@ export class WriteLane implements Pump {
   heardAt = 0;
   /** The lowest position that was sent here. */
   first: number = Number.POSITIVE_INFINITY;
-  /** Bytes in flight from which on it is to be looked whether there are too many. */
-  #enough = 0;
   /** `closing`: all is acknowledged, and CLOSE is on its way. */
   state: 'open' | 'closing' = 'open';
 
@@ -79,15 +77,6 @@ export class WriteLane implements Pump {
 
   get link(): Link {
     return this.file.link;
-  }
-
-  /** Whether more would only wait here for the peer's window, while another lane could send it. */
-  get isAhead(): boolean {
-    if (this.inFlight < this.#enough) return false;
-    const window = this.link.stats?.peerWindow ?? 0;
-    // as much again as the window takes, and a WRITE that is larger than that
-    this.#enough = window === 0 ? Number.POSITIVE_INFINITY : 2 * window + this.requestSize;
-    return this.inFlight >= this.#enough;
   }
 
   /** Takes part from now on. */

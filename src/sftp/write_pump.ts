@@ -59,6 +59,8 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
   /** All that are in use, the file's own channel first. */
   #lanes: WriteLane[];
   #queue = new ChunkQueue();
+  /** Bytes behind the queue that are not sent. */
+  #hole = 0;
   #state: State = { name: 'sending' };
   /** Whether the source was asked, and whether it is just being asked. */
   #pulling = false;
@@ -166,6 +168,13 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     this.#tell();
   }
 
+  skip(count: number): void {
+    this.#pulling = false;
+    if (this.#state.name !== 'sending') return;
+    this.#hole += count;
+    this.#tell();
+  }
+
   end(): void {
     this.#pulling = false;
     this.#ended = true;
@@ -195,14 +204,25 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     const { span } = this.#job;
     const { requestSize } = lane;
     if (!this.#sending) return false;
-    if (this.#lanes.length > 1 && lane.isAhead) return false;
     if (this.#next + requestSize > this.contiguous + span && this.#pending > 0) return false;
-    if (!this.#ended && this.#queue.length < READ_AHEAD) this.#pull();
+    if (this.#hole > 0 && this.#queue.length === 0) this.#leap();
+    if (!this.#ended && this.#hole === 0 && this.#queue.length < READ_AHEAD) this.#pull();
     // Small pieces are gathered for as long as an answer is still due, as Nagle's algorithm does.
-    if (this.#queue.length < requestSize && !this.#ended && this.#pending > 0) return false;
+    const isOpenEnded = !this.#ended && this.#hole === 0;
+    if (this.#queue.length < requestSize && isOpenEnded && this.#pending > 0) return false;
     if (this.#queue.length === 0 || !this.#sending) return false;
     this.#send(lane, Math.min(this.#queue.length, requestSize));
     return true;
+  }
+
+  /** Goes on behind what is not sent, as if it were acknowledged. */
+  #leap(): void {
+    const end = this.#next + this.#hole;
+    this.#extents.add(this.#next, end);
+    this.#next = end;
+    this.counters.bytes += this.#hole;
+    this.#hole = 0;
+    this.#progress(this.counters.bytes);
   }
 
   #send(lane: WriteLane, length: number): void {
@@ -243,7 +263,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
 
   /** Whether all that the source gave is on its way. */
   get #through(): boolean {
-    return this.#ended && this.#queue.length === 0;
+    return this.#ended && this.#queue.length === 0 && this.#hole === 0;
   }
 
   answered(sent: SentWrite, code: number, message: string): void {
