@@ -79,7 +79,8 @@ export class Summary {
     this.maxBytesInFlight = Math.max(this.maxBytesInFlight, facts.maxBytesInFlight ?? 0);
     this.shortReads += facts.shortReads ?? 0;
     this.lanes = Math.max(this.lanes, facts.lanes ?? 0);
-    this.adjustments += facts.adjustments ?? 0;
+    // counted from the opening of the channel on, which all share
+    this.adjustments = Math.max(this.adjustments, facts.adjustments ?? 0);
     if (facts.window !== undefined) this.window = Math.max(this.window ?? 0, facts.window);
     if (facts.roundTrip !== undefined) this.roundTrip = Math.min(this.roundTrip ?? Infinity, facts.roundTrip);
   }

@@ -40,6 +40,7 @@ export async function transfer(
       const { window = DEFAULT_WINDOW } = connection;
       const { maxWindow = Math.max(window, DEFAULT_MAX_WINDOW) } = connection;
       const algorithms = algorithmReport(ssh.info.algorithms, command.name === 'get' ? 'toClient' : 'toServer');
+      summary.roundTrip ??= ssh.stats.roundTrip;
       await print(`${jsonLine(transferReport(summary, { milliseconds, window, maxWindow }, algorithms))}\n`);
     }
     return summary.failedTotal > 0 ? EXIT_FAILED : 0;
