@@ -24,6 +24,7 @@ import type { WriteSource } from './source.ts';
 import { digestedSource } from './sources.ts';
 import { type Running, startWrite } from './transfer.ts';
 import { verifyContent } from './verify.ts';
+import { sparseSource } from './zeros.ts';
 
 export type { LocalSource, PutOptions, PutResult } from './put_options.ts';
 
@@ -57,7 +58,7 @@ export async function putInput(
     checkSource(options, input);
     const target = await choose(link, remote, input, options, hints, warnings);
     dropped = target.dropped;
-    const content = contentOf(input, target.skip, options);
+    const content = contentOf(input, target, options);
     source = content.source;
     const upload = new Upload(target, input, options, warnings);
     const stats = await upload.run(source, remote, content.digests);
@@ -88,17 +89,21 @@ async function choose(
 /** What is to be sent, and its digests once it was, where they will be wanted. */
 function contentOf(
   input: Input,
-  skip: number,
+  target: Target | PartTarget,
   options: PutOptions,
 ): { readonly source: WriteSource; readonly digests?: () => Promise<DigestsOf> } {
+  const { plan, skip } = target;
+  const length = 'length' in target ? target.length : 0;
+  const sparse = (source: WriteSource): WriteSource =>
+    options.sparse && !plan.inPlace ? sparseSource(source, length - skip) : source;
   const source = input.open(skip);
   const { verify = 'size', signal } = options;
-  if (verify === 'size') return { source };
+  if (verify === 'size') return { source: sparse(source) };
   const { read } = input;
-  if (read !== undefined) return { source, digests: async () => digestsOfReader(read, 0, signal) };
+  if (read !== undefined) return { source: sparse(source), digests: async () => digestsOfReader(read, 0, signal) };
   const blocks = new BlockDigests();
   return {
-    source: digestedSource(source, blocks),
+    source: sparse(digestedSource(source, blocks)),
     digests: async () => {
       await blocks.end();
       return digestsTaken(blocks.digests);

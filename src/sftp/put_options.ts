@@ -38,6 +38,11 @@ export interface PutOptions extends TransferOptions {
   readonly resume?: boolean | 'target' | undefined;
   /** How the remote file is compared with what was sent, before it gets its name. Default: `size`. */
   readonly verify?: Verify | undefined;
+  /**
+   * Whether blocks of zeros are not sent, which leaves holes in a file that is new. What is written in place is sent as it is.
+   * Default: false.
+   */
+  readonly sparse?: boolean | undefined;
   /** Whether to write behind the end of the remote file, in place, or create it. Default: false. */
   readonly append?: boolean | undefined;
   /** First byte to be written in a remote file that exists, in place; what the source does not cover stays. */

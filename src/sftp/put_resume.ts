@@ -19,11 +19,14 @@ export interface PartTarget extends Target {
   readonly paths: Unfinished<RemotePath>;
   /** How far what is sent may run ahead. */
   readonly span: number;
+  /** How long the file is. */
+  readonly length: number;
 }
 
 /** A file that may be the beginning of the source. */
 interface Found {
   readonly path: RemotePath;
+  readonly length: number;
   /** How many bytes of it are whole. */
   readonly whole: number;
   readonly isTarget: boolean;
@@ -66,7 +69,15 @@ export async function openPart(
   const flags = { write: true, create: true, truncate: skip === 0, exclusive: part === undefined };
   const attrs = plan.permissions === undefined ? {} : { permissions: plan.permissions };
   const file = await openFile(link, paths.torn, flags, attrs, options, closeQuietly, remote);
-  return { plan: { ...plan, path: paths.torn }, file, start: skip, skip, paths, span };
+  return {
+    plan: { ...plan, path: paths.torn },
+    file,
+    start: skip,
+    skip,
+    paths,
+    span,
+    length: skip === 0 ? 0 : (part?.length ?? 0),
+  };
 }
 
 function findPart(
@@ -86,10 +97,12 @@ function findPart(
       const message = `resume: ${path} is no file, though an unfinished one would have that name: move it away`;
       throw new SshError('target-exists', message, { fault: 'policy', operation: 'put', path });
     }
-    return { path: paths[state], whole: wholeBytes(state, attrs.size ?? 0, size, span), isTarget: false };
+    const length = attrs.size ?? 0;
+    return { path: paths[state], length, whole: wholeBytes(state, length, size, span), isTarget: false };
   }
   if (options.resume !== 'target' || plan.there === undefined) return undefined;
-  return { path: remote, whole: wholeBytes('kept', plan.there.size ?? 0, size, span), isTarget: true };
+  const length = plan.there.size ?? 0;
+  return { path: remote, length, whole: wholeBytes('kept', length, size, span), isTarget: true };
 }
 
 /** Whether the source begins with it. What cannot be read is not trusted. */

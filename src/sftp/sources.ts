@@ -137,6 +137,7 @@ export function digestedSource(source: WriteSource, blocks: BlockDigests): Write
             () => events.push(bytes),
             (error) => events.broken(toSshError(error, 'crypto', { operation: 'verify' })),
           ),
+        skip: (count) => events.skip(count),
         end: () => events.end(),
         broken: (error) => events.broken(error),
       }),

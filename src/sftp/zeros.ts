@@ -1,5 +1,7 @@
 /** Blocks of zeros, which sparse files leave out. */
 
+import type { SourceEvents, WriteSource } from './source.ts';
+
 /** Whether all bytes are zero. */
 export function isZero(bytes: Uint8Array): boolean {
   const { length } = bytes;
@@ -30,4 +32,74 @@ export function denseRuns(
     at += piece.length;
   }
   return runs;
+}
+
+/** Bytes that are looked at together: at least a block of most file systems, and few of them in a piece. */
+const BLOCK = 16 * 1024;
+
+type Event = { readonly skip: number } | { readonly bytes: Uint8Array } | 'end';
+
+/**
+ * `source`, whose blocks of zeros behind its first `from` bytes are skipped. Its last byte never is, so that the file gets its
+ * length.
+ */
+export function sparseSource(source: WriteSource, from: number): WriteSource {
+  const ready: Event[] = [];
+  let position = 0;
+  /** Zeros that nothing was said of yet. */
+  let zeros = 0;
+  const skip = (count: number): void => {
+    if (count > 0) ready.push({ skip: count });
+    zeros -= count;
+  };
+  const take = (bytes: Uint8Array): void => {
+    let dense = 0; // where those begin that are to be sent
+    let at = 0;
+    const send = (): void => {
+      if (at > dense) ready.push({ bytes: bytes.subarray(dense, at) });
+    };
+    while (at < bytes.length) {
+      const block = bytes.subarray(at, at + BLOCK);
+      if (position + at >= from && isZero(block)) {
+        send();
+        zeros += block.length;
+        dense = at + block.length;
+      } else skip(zeros);
+      at += block.length;
+    }
+    send();
+    position += bytes.length;
+    if (zeros > 1) skip(zeros - 1);
+  };
+  const tell = (events: SourceEvents): void => {
+    const event = ready.shift();
+    if (event === undefined) ask(events);
+    else if (event === 'end') events.end();
+    else if ('skip' in event) events.skip(event.skip);
+    else events.push(event.bytes);
+  };
+  const ask = (events: SourceEvents): void =>
+    source.pull({
+      push: (bytes) => {
+        take(bytes);
+        tell(events);
+      },
+      skip: (count) => {
+        skip(zeros);
+        ready.push({ skip: count });
+        position += count;
+        tell(events);
+      },
+      end: () => {
+        if (zeros > 0) ready.push({ bytes: new Uint8Array(zeros) });
+        ready.push('end');
+        tell(events);
+      },
+      broken: (error) => events.broken(error),
+    });
+  return {
+    pull: tell,
+    spent: (count) => source.spent?.(count),
+    stop: () => source.stop(),
+  };
 }

@@ -243,6 +243,50 @@ describe('put with verify', () => {
   });
 });
 
+describe('put with sparse', () => {
+  const holes = concat(
+    new Uint8Array(20_000),
+    BYTES.subarray(0, 50_000),
+    new Uint8Array(2_000_000),
+    BYTES.subarray(0, 10),
+  );
+  const sent = (world: World): number =>
+    lines(world, 'WRITE').reduce((sum, line) => sum + Number(line.split('+')[1] ?? 0), 0);
+
+  for (const [name, bytes] of [
+    ['in the middle', holes],
+    ['at the end', concat(holes, new Uint8Array(1_500_001))],
+    ['everywhere', new Uint8Array(3_000_000)],
+    ['nowhere', BYTES],
+    ['in an empty file', new Uint8Array(0)],
+  ] as const) {
+    it(`does not send zeros, and gives the file its length: ${name}`, async () => {
+      for (const source of ['src', bytes, piecesOf(bytes)]) {
+        const world = await setUp();
+        world.files.add('src', bytes);
+        const progress: number[] = [];
+        const verify = source === bytes ? 'size' : 'content';
+        const result = await put(world, { sparse: true, verify, onProgress: (p) => progress.push(p.bytes) }, source);
+        assert.ok(equalBytes(content(world), bytes));
+        assert.equal(result.bytes, bytes.length);
+        assert.equal(progress.at(-1) ?? 0, bytes.length);
+        if (bytes !== BYTES) assert.ok(sent(world) < 110_000, `${sent(world)} bytes were sent`);
+        await assertLeft(world, '/f');
+      }
+    });
+  }
+
+  it('sends everything where the file is written in place', async () => {
+    const world = await setUp();
+    world.server.add('/f', patterned(holes.length, 'old'));
+    await put(world, { sparse: true, position: 0 }, holes);
+    assert.ok(equalBytes(content(world), holes));
+    await put(world, { sparse: true, atomic: false }, holes);
+    assert.ok(equalBytes(content(world), holes));
+    await assertLeft(world, '/f');
+  });
+});
+
 describe('put', () => {
   it('takes no options that do not go together', async () => {
     const world = await setUp();

@@ -139,7 +139,7 @@ describe('put with resume', () => {
     const file = await openFile(link, TORN, 'r+', {}, {});
     const paths = { torn: TORN, kept: KEPT };
     const plan = { path: TORN, inPlace: false, permissions: undefined };
-    const target = { plan, file, paths, start: 0, skip: 0, span: 1 };
+    const target = { plan, file, paths, start: 0, skip: 0, span: 1, length: 0 };
     const error = new SshError('aborted', 'test');
     const failed = { error, sure: 600_000, isOpen: true };
     assert.equal(await keepPart(target, { ...failed, isOrdered: false }), TORN);
@@ -238,6 +238,21 @@ describe('put with resume', () => {
     assert.match(warnings[0] as string, /written in place/);
     assert.ok(equalBytes(content(world), BYTES));
     await assertLeft(world, '/f');
+  });
+
+  it('skips zeros only where nothing is yet', async () => {
+    const bytes = BYTES.slice().fill(0, 100_000, 690_000);
+    const other = bytes.slice(0, 600_000).fill(9, 300_000, 320_000); // not seen: only the last bytes are compared
+    const world = await setUp({}, part(KEPT, other.slice(0, 600_000)));
+    world.files.add('src', bytes);
+    assert.equal((await put(world, { sparse: true })).resumedFrom, 600_000);
+    assert.ok(lines(world, 'WRITE').every((line) => Number(/\d+/.exec(line)?.[0]) >= 680_000));
+    await assertLeft(world, '/f');
+    const torn = await setUp({}, part(TORN, new Uint8Array(650_000).fill(9)));
+    torn.files.add('src', bytes);
+    await put(torn, { sparse: true });
+    assert.ok(equalBytes(content(torn), bytes));
+    await assertLeft(torn, '/f');
   });
 
   it('verifies what was there already too', async () => {
