@@ -3,12 +3,13 @@
  * are never under 1024 bytes (nor under a smaller window) and small against the window, so that a sender far away never runs
  * dry while we keep up.
  *
- * The window grows where it holds the sender back: once a round, which is a round trip or longer, it is set against what was
- * consumed in one round trip. A sender that the window limits fills it every round trip, so a window that is less than twice
- * that may be the limit. It is not when the consumer is: then bytes pile up here. It never shrinks.
+ * The window grows where it holds the sender back: it is set against what was consumed in one round trip. A sender that the
+ * window limits fills it every round trip, so a window that is less than twice that may be the limit. It is not when the
+ * consumer is: then bytes pile up here. It never shrinks.
  */
 
 import { protocolError } from '../errors.ts';
+import { RecentBytes } from './recent_bytes.ts';
 
 /** The smallest WINDOW_ADJUST worth a packet. */
 export const MIN_ADJUST = 1024;
@@ -19,13 +20,13 @@ const STEP = 16;
 /** RFC 4254 §5.2: the window is a uint32. */
 export const MAX_WINDOW = 0xffffffff;
 
-/** The window is to hold what comes in so many round trips, and grows at most so many times a round. */
+/** The window is to hold what comes in so many round trips, and is after a round at most so many times what it was. */
 const HEADROOM = 2;
 
 /** Milliseconds of a round at least: in less, what is consumed at one stroke, such as a write to a disk, looks like a rate. */
 const MIN_ROUND = 10;
 
-/** The consumer keeps up when, at some time in a round, no more than this share of the window waited for it. */
+/** The consumer keeps up while no more than this share of the window waits for it. */
 const KEPT_UP = 1 / 4;
 
 export class ReceiveWindow {
@@ -35,10 +36,10 @@ export class ReceiveWindow {
   #held = 0;
   #received = 0;
   #adjustments = 0;
-  #roundFrom: number | undefined;
-  #roundBytes = 0;
-  /** The least that was held at any time of the round. */
-  #leastHeld = 0;
+  readonly #recent = new RecentBytes();
+  #roundFrom = Number.NEGATIVE_INFINITY;
+  /** The size that the round began with. */
+  #roundSize = 0;
 
   /** `size`: bytes that the peer may have on the way to us and that wait to be consumed, together, at first. */
   constructor(size: number) {
@@ -85,8 +86,7 @@ export class ReceiveWindow {
     this.#held -= count;
     const growth = now === undefined || roundTrip === undefined ? 0 : this.#growth(count, now, roundTrip, room);
     this.#size += growth;
-    const step = Math.min(this.#size, Math.max(MIN_ADJUST, Math.floor(this.#size / STEP)));
-    if (growth === 0 && this.#owed < step) return 0;
+    if (growth === 0 && this.#owed < this.#step) return 0;
     const adjust = this.#owed + growth;
     this.#owed = 0;
     this.#granted += adjust;
@@ -94,27 +94,21 @@ export class ReceiveWindow {
     return adjust;
   }
 
-  /** By how much to grow now: nothing, or enough for an adjustment of its own. */
-  #growth(count: number, now: number, roundTrip: number, room: number): number {
-    this.#roundBytes += count;
-    this.#leastHeld = Math.min(this.#leastHeld, this.#held);
-    if (this.#roundFrom === undefined) {
-      this.#nextRound(now);
-      return 0;
-    }
-    const time = now - this.#roundFrom;
-    if (time < Math.max(roundTrip, MIN_ROUND)) return 0;
-    const wanted = (HEADROOM * this.#roundBytes * roundTrip) / time;
-    const keptUp = this.#leastHeld <= this.#size * KEPT_UP;
-    this.#nextRound(now);
-    const target = Math.floor(Math.min(wanted, HEADROOM * this.#size, MAX_WINDOW));
-    const growth = Math.min(target - this.#size, room);
-    return keptUp && growth >= MIN_ADJUST ? growth : 0;
+  get #step(): number {
+    return Math.min(this.#size, Math.max(MIN_ADJUST, Math.floor(this.#size / STEP)));
   }
 
-  #nextRound(now: number): void {
-    this.#roundFrom = now;
-    this.#roundBytes = 0;
-    this.#leastHeld = this.#held;
+  /** By how much to grow now: by nothing, or by a step at least, unless less than that is left. */
+  #growth(count: number, now: number, roundTrip: number, room: number): number {
+    const round = Math.max(roundTrip, MIN_ROUND);
+    const once = (this.#recent.add(count, now, round) * roundTrip) / round;
+    if (now - this.#roundFrom >= round) {
+      this.#roundFrom = now;
+      this.#roundSize = this.#size;
+    }
+    if (this.#held > this.#size * KEPT_UP) return 0;
+    const target = Math.floor(HEADROOM * Math.min(once, this.#roundSize));
+    const growth = Math.min(target - this.#size, room);
+    return growth >= Math.max(MIN_ADJUST, Math.min(this.#step, room)) ? growth : 0;
   }
 }

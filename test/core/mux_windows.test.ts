@@ -63,11 +63,11 @@ describe('Mux, with windows that grow,', () => {
   it('sends what the window grows by with what it owes, in one WINDOW_ADJUST', () => {
     const side = farSide(1);
     fill(side, 0);
-    assert.deepEqual(side.takeSent(), ['5d' + '00000009' + '00010000']);
-    fill(side, 0);
     assert.deepEqual(side.takeSent(), ['5d' + '00000009' + '00020000']);
+    fill(side, 0);
+    assert.deepEqual(side.takeSent(), ['5d' + '00000009' + '00040000']);
     const { window: size, granted, adjustments, received } = side.mux.channel(0)?.stats ?? assert.fail();
-    assert.deepEqual([size, granted, adjustments, received], [128 * KIB, 128 * KIB, 2, 128 * KIB]);
+    assert.deepEqual([size, granted, adjustments, received], [256 * KIB, 256 * KIB, 2, 192 * KIB]);
   });
 
   it('lets channels grow by so much together, and gives back what an ended one had', () => {

@@ -135,9 +135,9 @@ const at = (run: LineRun, times: readonly number[]): number[] => times.map((time
 describe('ReceiveWindow, growing,', () => {
   it('doubles every round trip of 100 ms until it is at its limit', () => {
     const run = runLine({ roundTrip: 100, window: DEFAULT, maxWindow: MAX }, 1500);
-    // the first bytes are consumed after 50 ms; the round that begins then ends when the next window comes
+    // the first window comes after 50 ms
     assert.deepEqual(
-      at(run, [149, 150, 250, 350, 450, 550]),
+      at(run, [49, 50, 150, 250, 350, 450]),
       [2, 4, 8, 16, 32, 64].map((mib) => mib * MIB),
     );
     assert.equal(run.window.size, MAX);
@@ -178,7 +178,7 @@ describe('ReceiveWindow, growing,', () => {
   });
 
   it('stops for a consumer that lags, whatever the line could bring', () => {
-    // 1 MB/s (T67), 10 MB/s, and one that needs 5 MB in flight: what waits for it stays well below that
+    // 1 MB/s (T67), 10 MB/s, and one that needs 5 MB in flight: the window stays well below twice that
     for (const [consumer, most] of [
       [1000, DEFAULT],
       [10_000, DEFAULT],
@@ -212,18 +212,39 @@ describe('ReceiveWindow, growing,', () => {
     assert.equal(timeless.size, DEFAULT);
   });
 
-  it('gives the new credit at once, with all that it owes', () => {
+  it('gives the new credit at once, with all that it owes, in no smaller steps than other credit', () => {
     const window = new ReceiveWindow(DEFAULT);
     window.received(1_500_000);
-    assert.equal(window.consumed(5, 0, 100, MAX), 0, 'a round begins');
-    assert.equal(window.consumed(1_400_000 - 5, 50, 100, MAX), 1_400_000);
-    assert.equal(window.consumed(95_000, 99, 100, MAX), 0);
-    // 1 500 000 − 5 bytes in 120 ms are 1 249 995 in 100
-    assert.equal(window.consumed(5000, 120, 100, MAX), 100_000 + Math.floor((2 * 1_499_995 * 100) / 120) - DEFAULT);
+    assert.equal(window.consumed(5, 0, 100, MAX), 0);
+    assert.equal(window.consumed(999_995, 50, 100, MAX), 1_000_000, 'a million a round trip needs two, and has them');
+    assert.equal(window.consumed(95_000, 99, 100, MAX), 0, 'it needs 92 848 more: less than a step');
+    assert.equal(window.consumed(55_000, 99, 100, MAX), 150_000 + 2_300_000 - DEFAULT);
+    // the first five bytes are older than a round trip now
+    assert.equal(window.consumed(350_000, 120, 100, MAX), 350_000 + 2 * 1_499_995 - 2_300_000);
     assert.deepEqual(
       [window.size, window.granted, window.adjustments, window.total],
-      [2_499_991, 2_499_991, 2, 1_500_000],
+      [2_999_990, 2_999_990, 3, 1_500_000],
     );
+  });
+
+  it('at most doubles in a round, however much comes', () => {
+    const window = new ReceiveWindow(DEFAULT);
+    const sizes: number[] = [];
+    for (let now = 0; now < 300; now += 20) {
+      window.received(window.granted);
+      window.consumed(window.size, now, 100, MAX);
+      sizes.push(window.size / DEFAULT);
+    }
+    assert.deepEqual(sizes, [2, 2, 2, 2, 2, 4, 4, 4, 4, 4, 8, 8, 8, 8, 8]);
+  });
+
+  it('waits with growing until no more than a quarter of it waits for the consumer', () => {
+    const window = new ReceiveWindow(DEFAULT);
+    window.received(DEFAULT);
+    window.consumed((DEFAULT * 3) / 4 - 1, 0, 100, MAX);
+    assert.equal(window.size, DEFAULT);
+    window.consumed(1, 1, 100, MAX);
+    assert.equal(window.size, (DEFAULT * 3) / 2);
   });
 
   it('grows by no more than there is room, and by nothing that is no adjustment', () => {
