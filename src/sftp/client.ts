@@ -41,6 +41,11 @@ export interface SftpClientOptions extends CallOptions {
   readonly localFiles?: LocalFiles | undefined;
   /** Order of the two paths in SYMLINK: that of OpenSSH and most servers, or that of the draft. Default: `openssh`. */
   readonly symlinkOrder?: SymlinkOrder | undefined;
+  /**
+   * Extended requests of the server in place of what it announces, by name: the version, or `undefined` for one that it does
+   * wrong. Default: from `quirkTable` where SSH tells who the server is.
+   */
+  readonly extensions?: Readonly<Record<string, string | undefined>> | undefined;
   /** Longest packet taken from the server, in bytes. Default: 257 KiB. */
   readonly maxPacket?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -96,12 +101,12 @@ export class SftpClient extends SftpRequests {
     options: SftpClientOptions = {},
     { explain, started }: ProgramKnowledge = {},
   ): Promise<SftpClient> {
-    const { signal, maxPacket, early } = options;
+    const { signal, maxPacket, early, extensions } = options;
     if (typeof pipe?.open !== 'function') throw new SshError('bad-argument', 'SFTP needs a byte pipe to run on');
     if (maxPacket !== undefined) whole('maxPacket', maxPacket, 1);
     const clock = options.clock ?? systemClock;
     const stallTimeout = options.stallTimeout ?? DEFAULT_STALL_TIMEOUT;
-    const linkOptions = { clock, stallTimeout, ...(maxPacket === undefined ? {} : { maxPacket }) };
+    const linkOptions = { clock, stallTimeout, extensions, ...(maxPacket === undefined ? {} : { maxPacket }) };
     const handling = early === 'send' ? 'send' : early ? 'hold' : 'refuse';
     const link = new Link(pipe, { ...linkOptions, early: handling, explain });
     started?.catch((error) => link.fail(error));

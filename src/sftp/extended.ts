@@ -1,6 +1,6 @@
 /**
- * Extended requests that stand for themselves: OpenSSH PROTOCOL §4, and check-file. What a server does not announce is
- * `not-supported` before anything is sent, except where a function says otherwise.
+ * Extended requests that stand for themselves: OpenSSH PROTOCOL §4. What a server does not announce is `not-supported` before
+ * anything is sent, except where a function says otherwise.
  */
 
 import { Reader } from '../bytes/reader.ts';
@@ -10,20 +10,12 @@ import { Writer } from '../bytes/writer.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { call } from './call.ts';
 import type { Link } from './link.ts';
-import { closeQuietly, needOffer, type OpenHandle, offers, oneName, openFile, realpath } from './operations.ts';
+import { needOffer, type OpenHandle, offers, oneName, realpath } from './operations.ts';
 import type { CallOptions, RemotePath, SetstatOptions } from './options.ts';
 import { pathBytes, remotePath } from './path.ts';
 import { type Attributes, encodeAttributes } from './proto/attrs.ts';
-import {
-  DIGEST_ALGORITHMS,
-  type DigestAlgorithm,
-  type FileDigests,
-  isDigestAlgorithm,
-  readDigests,
-} from './proto/digests.ts';
 import { extensions, type FileSystemStats, type OwnerNames, StatvfsFlag } from './proto/extensions.ts';
 import { decodePacket, packets } from './proto/packets.ts';
-import { Status } from './proto/status.ts';
 import { whole } from './transfer.ts';
 
 /** A row of `extensions`. */
@@ -48,8 +40,8 @@ async function change<L extends Layout>(
   await call(link, { row: packets.extended, value: { request: extension.request, body }, operation, path }, options);
 }
 
-/** An extended request that is answered by an EXTENDED_REPLY. */
-function ask<L extends Layout, T>(
+/** An extended request that is answered by an EXTENDED_REPLY; whether it is offered is the caller's to know. */
+export function ask<L extends Layout, T>(
   link: Link,
   extension: Extension<L>,
   value: ValueOf<L>,
@@ -147,10 +139,13 @@ export async function expandPath(link: Link, path: RemotePath, options: CallOpti
   return realpath(link, remotePath(new Uint8Array([0x2e, ...bytes.subarray(1)])), options);
 }
 
-/** home-directory. Where it is not offered: REALPATH of where the session starts, and other users are `not-supported`. */
+/**
+ * home-directory. The own one is what `~` expands to, where the server knows that, or else where the session starts: many
+ * servers take no empty name. Other users are `not-supported` where it is not offered.
+ */
 export async function homeDirectory(link: Link, username: string, options: CallOptions): Promise<RemotePath> {
+  if (username === '') return expandPath(link, '~', options);
   if (link.greeting) await link.ready;
-  if (username === '' && !offers(link, extensions.homeDirectory)) return realpath(link, '.', options);
   needOffer(link, extensions.homeDirectory, 'home-directory');
   const { request, fields } = extensions.homeDirectory;
   const body = encodeFields(fields, { username: pathBytes(username) });
@@ -188,85 +183,4 @@ function readNames(bytes: Uint8Array, count: number): string[] {
   while (reader.remaining > 0) names.push(decodeLenient(reader.string()));
   if (names.length !== count) throw protocolError(`SFTP: ${names.length} names answer a request for ${count}`);
   return names;
-}
-
-/** Which part of a file to take digests of, and how. */
-export interface CheckFileOptions extends CallOptions {
-  /** Algorithms that will do, the best first. Default: sha256, sha512, sha384, sha224, sha1, md5. */
-  readonly algorithms?: readonly DigestAlgorithm[] | undefined;
-  /** First byte, counted from 0. Default: 0. */
-  readonly start?: number | undefined;
-  /** How many bytes. Default: to the end of the file. */
-  readonly length?: number | undefined;
-  /** Bytes a digest, at least 256. Default: one digest for everything. */
-  readonly blockSize?: number | undefined;
-}
-
-/** Least bytes of a block: the draft, §3. */
-const LEAST_BLOCK = 256;
-
-interface CheckRange {
-  readonly algorithms: readonly string[];
-  readonly start: bigint;
-  readonly length: bigint;
-  readonly blockSize: number;
-}
-
-function checkRange(options: CheckFileOptions): CheckRange {
-  const { algorithms = DIGEST_ALGORITHMS, start = 0, length, blockSize } = options;
-  for (const name of algorithms) {
-    if (!isDigestAlgorithm(name)) throw new SshError('bad-argument', `Not a digest algorithm: ${String(name)}`);
-  }
-  return {
-    algorithms,
-    start: BigInt(whole('start', start, 0)),
-    length: length === undefined ? 0n : BigInt(whole('length', length, 1)),
-    blockSize: blockSize === undefined ? 0 : whole('blockSize', blockSize, LEAST_BLOCK),
-  };
-}
-
-/** check-file-handle, or what paramiko has in its place. Asked even of servers that do not announce it: see `checked`. */
-export async function checkHandle(file: OpenHandle, options: CheckFileOptions): Promise<FileDigests> {
-  const { link, handle, path } = file;
-  const row = link.extensions.has(extensions.checkFile.request) ? extensions.checkFile : extensions.checkFileHandle;
-  const value = { handle, ...checkRange(options) };
-  return checked(ask(link, row, value, readDigests, 'check-file', path, options), options);
-}
-
-/** check-file-name; a server that has it for open files alone has the file opened. */
-export async function checkName(link: Link, path: RemotePath, options: CheckFileOptions): Promise<FileDigests> {
-  const range = checkRange(options);
-  if (link.greeting) await link.ready;
-  if (link.extensions.has(extensions.checkFile.request)) {
-    const file = await openFile(link, path, 'r', {}, options);
-    try {
-      return await checkHandle(file, options);
-    } finally {
-      closeQuietly(file);
-    }
-  }
-  const value = { path: pathBytes(path), ...range };
-  return checked(ask(link, extensions.checkFileName, value, readDigests, 'check-file', path, options), options);
-}
-
-/** Servers of version 3 have no way to announce it that they agree on, so what they answer tells. */
-async function checked(asked: Promise<FileDigests>, options: CheckFileOptions): Promise<FileDigests> {
-  let found: FileDigests;
-  try {
-    found = await asked;
-  } catch (error) {
-    if (!(error instanceof SshError) || error.status !== Status.opUnsupported) throw error;
-    const { path } = error;
-    const info = { fault: 'peer', operation: 'check-file', cause: error } as const;
-    throw new SshError('not-supported', 'check-file: the server takes no digests of files', {
-      ...info,
-      ...(path === undefined ? {} : { path }),
-    });
-  }
-  const { algorithms = DIGEST_ALGORITHMS, blockSize } = options;
-  if (!algorithms.includes(found.algorithm)) throw protocolError(`SFTP: ${found.algorithm} was not asked for`);
-  if (blockSize === undefined && found.digests.length !== 1) {
-    throw protocolError(`SFTP: ${found.digests.length} digests answer a request for one`);
-  }
-  return found;
 }

@@ -3,7 +3,8 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
-import { type CheckFileOptions, checkHandle, fstatvfs } from './extended.ts';
+import { type CheckFileOptions, checkHandle } from './check_file.ts';
+import { fstatvfs } from './extended.ts';
 import type { Link } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
 import { closeHandle, fstat, fsync, type OpenHandle } from './operations.ts';

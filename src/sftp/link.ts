@@ -23,6 +23,8 @@ export interface LinkOptions {
   readonly early?: Early | undefined;
   /** Adds to an error that comes in place of VERSION what the caller knows of it. */
   readonly explain?: ((cause: SshError) => SshError) | undefined;
+  /** Extended requests in place of what the server announces: a version, or `undefined` for one that it does wrong. */
+  readonly extensions?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /** What the server says it takes, in bytes; members that it leaves open are absent. */
@@ -89,7 +91,7 @@ export class Link implements PipeSink {
       {
         send: (pieces) => this.#send(pieces),
         ready: (extensions) => {
-          this.extensions = extensions;
+          this.extensions = corrected(extensions, options.extensions);
           this.#greeting = 'over';
           this.#onFailed = undefined;
           this.#onReady?.();
@@ -301,4 +303,17 @@ export class Link implements PipeSink {
     if (this.#closed) run();
     else this.#closers.push(run);
   }
+}
+
+/** What a server offers, where more is known of it than it says. */
+function corrected(
+  announced: ServerExtensions,
+  known: Readonly<Record<string, string | undefined>> = {},
+): ServerExtensions {
+  const offered = new Map(announced);
+  for (const [name, version] of Object.entries(known)) {
+    if (version === undefined) offered.delete(name);
+    else offered.set(name, version);
+  }
+  return offered;
 }

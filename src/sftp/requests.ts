@@ -5,16 +5,8 @@
 
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
-import {
-  type CheckFileOptions,
-  checkName,
-  expandPath,
-  hardlink,
-  homeDirectory,
-  lsetstat,
-  ownerNames,
-  statvfs,
-} from './extended.ts';
+import { type CheckFileOptions, checkName } from './check_file.ts';
+import { expandPath, hardlink, homeDirectory, lsetstat, ownerNames, statvfs } from './extended.ts';
 import { RemoteFile } from './file.ts';
 import type { Link, ServerLimits } from './link.ts';
 import { type DirectoryEntry, type ListOptions, list } from './list.ts';
@@ -206,7 +198,7 @@ export abstract class SftpRequests implements AsyncDisposable {
     return expandPath(this.link, path, options);
   }
 
-  /** home-directory: of `username`, or the own one. Where it is not offered, the own one is where the session starts. */
+  /** home-directory: of `username`. The own one is what `~` is: see `expandPath`. */
   homeDirectory(username = '', options: CallOptions = {}): Promise<RemotePath> {
     return homeDirectory(this.link, username, options);
   }
@@ -220,8 +212,8 @@ export abstract class SftpRequests implements AsyncDisposable {
   }
 
   /**
-   * check-file (draft-ietf-secsh-filexfer-extensions-00 §3): digests of a file, made by the server. ProFTPD,
-   * paramiko and others have it, OpenSSH does not. Those of paramiko are wrong for blocks of more than 64 KiB.
+   * check-file (draft-ietf-secsh-filexfer-extensions-00 §3): digests of a file, taken by the server. ProFTPD has it, and
+   * paramiko for blocks of at most 64 KiB; OpenSSH does not. ProFTPD does not announce it: see `extensions` of `open`.
    */
   checkFile(path: RemotePath, options: CheckFileOptions = {}): Promise<FileDigests> {
     return checkName(this.link, path, options);

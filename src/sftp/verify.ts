@@ -6,8 +6,8 @@
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import { abortedError } from './call.ts';
+import { checkHandle } from './check_file.ts';
 import { BLOCK, BlockDigests, type DigestsOf, firstDifference } from './digests.ts';
-import { checkHandle } from './extended.ts';
 import type { OpenHandle } from './operations.ts';
 import type { TransferOptions } from './options.ts';
 import { chunksOf } from './streams.ts';
