@@ -48,13 +48,16 @@ export class SshClient extends Client {
     const refused = started.catch((error: SshError) => {
       if (error.code === 'request-failed') throw error; // what else ends the channel is told by the pipe
     });
+    const { sharesOpenFiles, sftpBeforeVersion, symlinkOrder, sftpExtensions } = this.quirks;
     return SftpClient.open(
       pipe,
       {
         localFiles: this.#files,
-        ...(this.quirks.sharesOpenFiles ? { openLane } : {}),
+        ...(sharesOpenFiles ? { openLane } : {}),
         ...options,
-        early: early && this.quirks.sftpBeforeVersion ? 'send' : early,
+        symlinkOrder: options.symlinkOrder ?? symlinkOrder,
+        extensions: { ...sftpExtensions, ...options.extensions },
+        early: early && sftpBeforeVersion ? 'send' : early,
       },
       { explain, started: refused },
     );

@@ -27,6 +27,16 @@ export interface Quirks {
    * empties the file then, and a gateway to a store of objects may begin another object.
    */
   readonly sharesOpenFiles: boolean;
+  /**
+   * The order of the two paths in SYMLINK that its SFTP server takes: the draft (draft-ietf-secsh-filexfer-02 §6.10) has the link
+   * first, OpenSSH and most others have it last.
+   */
+  readonly symlinkOrder: 'openssh' | 'draft';
+  /**
+   * Extended requests of its SFTP server in place of what that announces: the version, or `undefined` for one that it does
+   * wrong. ProFTPD (1.3.8) takes check-file and does not say so; its answers to home-directory are no packets.
+   */
+  readonly sftpExtensions: Readonly<Record<string, string | undefined>>;
 }
 
 const none: Quirks = {
@@ -36,6 +46,8 @@ const none: Quirks = {
   sessionWindow: 0,
   sftpBeforeVersion: false,
   sharesOpenFiles: false,
+  symlinkOrder: 'openssh',
+  sftpExtensions: {},
 };
 
 /** The table. All rows that match count. */
@@ -46,6 +58,11 @@ export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Part
     quirks: { firstChannel: 0, sessionWindow: 32 * 1024, sftpBeforeVersion: true },
   },
   { peer: /^SSH-2\.0-(OpenSSH_|dropbear|mod_sftp|AsyncSSH_|paramiko_|puressh_)/, quirks: { sharesOpenFiles: true } },
+  { peer: /^SSH-2\.0-(AsyncSSH_|Erlang\/|Twisted_)/, quirks: { symlinkOrder: 'draft' } },
+  {
+    peer: /^SSH-2\.0-mod_sftp/,
+    quirks: { sftpExtensions: { 'check-file-handle': '1', 'check-file-name': '1', 'home-directory': undefined } },
+  },
   { peer: /^SSH-2\.0-puressh_/, quirks: { firstChannel: 0, sftpBeforeVersion: true } },
 ];
 

@@ -39,7 +39,10 @@ import { type WalkOptions, walk } from './walk.ts';
 export interface SftpClientOptions extends CallOptions {
   /** Local files for paths given to `get` and `put`. */
   readonly localFiles?: LocalFiles | undefined;
-  /** Order of the two paths in SYMLINK: that of OpenSSH and most servers, or that of the draft. Default: `openssh`. */
+  /**
+   * Order of the two paths in SYMLINK: that of OpenSSH and most servers, or that of the draft. Default: from `quirkTable` where
+   * SSH tells who the server is, else `openssh`.
+   */
   readonly symlinkOrder?: SymlinkOrder | undefined;
   /**
    * Extended requests of the server in place of what it announces, by name: the version, or `undefined` for one that it does

@@ -45,6 +45,20 @@ describe('quirksOf', () => {
     }
   });
 
+  it('knows whose SFTP servers take SYMLINK as the draft has it, and what ProFTPD does not say', () => {
+    for (const draft of ['AsyncSSH_2.10.1', 'Erlang/4.15.2', 'Twisted_22.4.0']) {
+      assert.equal(quirksOf(`SSH-2.0-${draft}`).symlinkOrder, 'draft', draft);
+    }
+    for (const other of ['OpenSSH_9.2', 'dropbear_2022.83', 'mod_sftp', 'paramiko_2.12.0', 'puressh_0.1.0', 'Go']) {
+      assert.equal(quirksOf(`SSH-2.0-${other}`).symlinkOrder, 'openssh', other);
+    }
+    const { sftpExtensions } = quirksOf('SSH-2.0-mod_sftp');
+    assert.equal(sftpExtensions['check-file-handle'], '1');
+    assert.ok('home-directory' in sftpExtensions && sftpExtensions['home-directory'] === undefined);
+    assert.deepEqual(quirksOf('SSH-2.0-OpenSSH_9.2').sftpExtensions, {});
+    assert.equal(quirksOf('SSH-2.0-Erlang/5', { symlinkOrder: 'openssh' }).symlinkOrder, 'openssh');
+  });
+
   it('lets the caller decide', () => {
     assert.equal(quirksOf(OLD, { takesRsaSha2Unsaid: false }).takesRsaSha2Unsaid, false);
     assert.equal(quirksOf('SSH-2.0-x', { takesRsaSha2Unsaid: true }).takesRsaSha2Unsaid, true);
