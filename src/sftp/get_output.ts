@@ -76,8 +76,9 @@ export class FileOutput implements Output {
     }
   }
 
-  setAttributes(attributes: LocalAttributes): Promise<void> {
-    return this.#file.setAttributes(attributes);
+  async setAttributes(attributes: LocalAttributes): Promise<void> {
+    // those of a device are not for a copy to change
+    if (!this.#placement.inOrder) await this.#file.setAttributes(attributes);
   }
 
   async commit(): Promise<void> {
@@ -233,8 +234,8 @@ export function streamOutput(stream: WritableStream<Uint8Array>, options: GetOpt
 
 /** Whether the target is a stream. Throws `bad-argument` for what is no target. */
 export function isStream(local: Exclude<LocalTarget, string>): local is WritableStream<Uint8Array> {
-  if (typeof local !== 'object' || local === null) {
-    throw new SshError('bad-argument', 'get needs a local path, an open file or a stream to write to');
-  }
-  return 'getWriter' in local;
+  const isObject = typeof local === 'object' && local !== null;
+  if (isObject && 'getWriter' in local) return true;
+  if (isObject && typeof local.write === 'function' && typeof local.truncate === 'function') return false;
+  throw new SshError('bad-argument', 'get needs a local path, an open file or a stream to write to');
 }

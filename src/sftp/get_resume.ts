@@ -53,7 +53,13 @@ export async function resumedFile(
   if (part !== undefined && part.path !== paths.torn) await files.rename(part.path, paths.torn);
   const permissions = there?.permissions === undefined ? {} : { permissions: there.permissions };
   const create = part === undefined ? 'new' : start > 0 ? 'keep' : 'replace';
-  const file = await files.open(paths.torn, { access: 'write', create, ...permissions });
+  const file = await files
+    .open(paths.torn, { access: 'write', create, ...permissions })
+    .catch(async (error: unknown) => {
+      if (part !== undefined && part.path !== paths.torn)
+        await files.rename(paths.torn, part.path).catch(() => undefined);
+      throw error;
+    });
   const holesFrom = options.sparse ? await file.size() : undefined;
   return new FileOutput(file, partFate(files, paths, target, options), { origin: 0, start, span, holesFrom }, options);
 }

@@ -127,7 +127,8 @@ class Upload {
   readonly #input: Input;
   readonly #options: PutOptions;
   readonly #warnings: string[];
-  /** What FSETSTAT is to set, if the server has it otherwise. */
+  /** What FSETSTAT is to set, if the server has it otherwise: what was asked for by name, and with what is preserved. */
+  readonly #asked: Attributes;
   readonly #wanted: Attributes;
   #running: Running | undefined;
   #isOpen = true;
@@ -139,7 +140,8 @@ class Upload {
     this.#warnings = warnings;
     const preserved = input.stat === undefined ? {} : remoteAttributes(input.stat, options.preserve);
     const { permissions } = options;
-    this.#wanted = permissions === undefined ? preserved : { ...preserved, permissions };
+    this.#asked = permissions === undefined ? {} : { permissions };
+    this.#wanted = { ...preserved, ...this.#asked };
   }
 
   async run(
@@ -221,9 +223,12 @@ class Upload {
 
   async #setAttributes(attrs: Attributes): Promise<void> {
     const { link, handle, path } = this.#target.file;
-    const { permissions, ...times } = this.#wanted;
+    const kind = fileKind(attrs);
+    // those of a device are not for a copy to change
+    const all = kind === 'file' || kind === 'unknown' ? this.#wanted : this.#asked;
+    const { permissions, ...times } = all;
     const isRight = attrs.permissions !== undefined && (attrs.permissions & 0o7777) === permissions;
-    const wanted = permissions === undefined || isRight ? times : this.#wanted;
+    const wanted = permissions === undefined || isRight ? times : all;
     if (Object.keys(wanted).length === 0) return;
     try {
       const value = { handle, attrs: encodeAttributes(wanted, 'clamp') };
@@ -255,7 +260,8 @@ class Upload {
     const { file, plan, skip } = this.#target;
     if ('paths' in this.#target) {
       const isOrdered = this.#running === undefined || this.#running.lanes() <= 1;
-      const sure = error.transferred === undefined || !this.#isOpen ? undefined : skip + error.transferred;
+      const { transferred = this.#running === undefined ? 0 : undefined } = error;
+      const sure = transferred === undefined || !this.#isOpen ? undefined : skip + transferred;
       const kept = await keepPart(this.#target, { error, sure, isOpen: this.#isOpen, isOrdered });
       return resumableError(error, skip, kept);
     }

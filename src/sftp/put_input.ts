@@ -35,7 +35,7 @@ export async function openInput(local: LocalSource, files: LocalFiles | undefine
     if ('getReader' in local || Symbol.asyncIterator in local) {
       return { open: () => iterableSource(local), close: nothing };
     }
-    if (typeof local.read === 'function' && typeof local.stat === 'function') {
+    if (typeof local.read === 'function' && typeof local.size === 'function') {
       return fileInput(local, await local.stat(), 'The open file', nothing);
     }
   }

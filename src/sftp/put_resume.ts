@@ -68,7 +68,14 @@ export async function openPart(
   }
   const flags = { write: true, create: true, truncate: skip === 0, exclusive: part === undefined };
   const attrs = plan.permissions === undefined ? {} : { permissions: plan.permissions };
-  const file = await openFile(link, paths.torn, flags, attrs, options, closeQuietly, remote);
+  const orphan = (late: OpenHandle): void => {
+    closeQuietly(late);
+    if (part === undefined) pathRequest(link, packets.remove, 'remove', paths.torn, {}).catch(() => undefined);
+  };
+  const file = await openFile(link, paths.torn, flags, attrs, options, orphan, remote).catch(async (error: unknown) => {
+    if (part?.isTarget) await moveIntoPlace(link, paths.torn, remote, { overwrite: false }).catch(() => undefined);
+    throw error;
+  });
   return {
     plan: { ...plan, path: paths.torn },
     file,

@@ -42,15 +42,23 @@ export async function findDifference(
   const digests = how === 'hash' ? hashesOf : contentOf;
   for (let at = 0; at < range.length; at += SEGMENT) {
     const length = Math.min(SEGMENT, range.length - at);
-    const [ours, theirs] = await Promise.all([
+    const [ours, theirs] = await both(
       expected(at, length),
       digests(file, { start: range.start + at, length }, options),
-    ]);
+    );
     if (signal?.aborted) throw abortedError('verify', file.path, signal);
     const block = firstDifference(ours, theirs);
     if (block !== undefined) return at + block * BLOCK;
   }
   return undefined;
+}
+
+/** Resolves, or rejects, when neither is reading any more: what they read from is closed then. */
+async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  const [a, b] = await Promise.allSettled([first, second]);
+  if (a.status === 'rejected') throw a.reason;
+  if (b.status === 'rejected') throw b.reason;
+  return [a.value, b.value];
 }
 
 /** Reads the range. */

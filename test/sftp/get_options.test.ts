@@ -115,6 +115,14 @@ describe('get with preserve', () => {
     }
   });
 
+  it('leaves a device as it is', async () => {
+    const world = await setUp();
+    world.files.add('out', new Uint8Array(0), 0o666, 'other');
+    await got(world, { preserve: true });
+    assert.equal(world.files.nodes.get('out')?.permissions, 0o666);
+    await assertClean(world);
+  });
+
   it('warns where it cannot', async () => {
     const world = await setUp();
     world.files.fail = ({ operation }) => operation === 'setAttributes';
@@ -272,6 +280,9 @@ describe('get', () => {
     await rejectsWith(client.get('/f', new WritableStream(), { resume: true }), 'bad-argument');
     await rejectsWith(got(world, { verify: 'md5' as 'hash' }), 'bad-argument');
     assert.deepEqual(world.server.log, ['INIT']);
+    for (const target of [{}, null, 7, new Uint8Array(9)]) {
+      await rejectsWith(client.get('/f', target as string), 'bad-argument');
+    }
     await assertClean(world);
   });
 

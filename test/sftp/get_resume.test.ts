@@ -241,4 +241,12 @@ describe("get with resume: 'target'", () => {
     assert.deepEqual([resumedFrom, bytes], [700_000, 0]);
     await assertLeft(world, 'out');
   });
+
+  it('leaves the file where it was, if it cannot be opened', async () => {
+    const world = await setUp({}, new MemoryFiles().add('out', BYTES.slice(0, 650_000)));
+    world.files.fail = ({ operation, path }) => operation === 'open' && path === TORN;
+    await rejectsWith(got(world, { resume: 'target' }), 'bad-local-file');
+    assert.equal(world.files.content('out').length, 650_000);
+    await assertLeft(world, 'out');
+  });
 });

@@ -168,6 +168,14 @@ describe('put with preserve', () => {
     await assertLeft(world, '/f');
   });
 
+  it('leaves a device as it is', async () => {
+    const world = await setUp();
+    world.server.add('/f', new Uint8Array(0), 0o020666);
+    await put(world, { preserve: true });
+    assert.deepEqual(lines(world, 'FSETSTAT'), []);
+    await assertLeft(world, '/f');
+  });
+
   it('sets the nearest time that there is', async () => {
     const world = await setUp();
     world.files.now = -5.5;
@@ -303,6 +311,10 @@ describe('put', () => {
     await rejectsWith(put(world, { resume: true }, piecesOf(BYTES)), 'bad-argument');
     await rejectsWith(put(world, {}, {} as string), 'bad-argument');
     assert.deepEqual(world.server.log, ['INIT']);
-    await assertLeft(world);
+    world.server.add('/r', BYTES);
+    await using remote = await world.client.open('/r');
+    await rejectsWith(put(world, {}, remote as unknown as string), 'bad-argument');
+    await remote.close();
+    await assertLeft(world, '/r');
   });
 });

@@ -122,6 +122,28 @@ describe('put with resume', () => {
     await assertLeft(world);
   });
 
+  it('leaves nothing of an upload that never began', async () => {
+    const world = await setUp();
+    await rejectsWith(put(world, { requests: 0 }), 'bad-argument');
+    await assertLeft(world);
+    const again = await setUp({}, part(KEPT, BYTES.slice(0, 600_000)));
+    await rejectsWith(put(again, { requests: 0 }), 'bad-argument');
+    assert.equal((await put(again)).resumedFrom, 600_000);
+    await assertLeft(again, '/f');
+  });
+
+  it('leaves nothing of an abort before the part was open', async () => {
+    const controller = new AbortController();
+    const world = await setUp({
+      request: (name) => {
+        if (name === 'OPEN') controller.abort();
+        return 'honest';
+      },
+    });
+    await rejectsWith(put(world, { signal: controller.signal }), 'aborted');
+    await assertLeft(world);
+  });
+
   it('leaves the name that says that there may be holes, where the cut is refused', async () => {
     const world = await setUp({ ...failing, request: (name) => (name === 'FSETSTAT' ? 3 : 'honest') });
     const error = await rejectsWith(put(world), 'sftp-status');
@@ -286,4 +308,14 @@ describe("put with resume: 'target'", () => {
       await assertLeft(world, '/f');
     });
   }
+
+  it('leaves the file where it was, if it cannot be opened', async () => {
+    const world = await setUp(
+      { request: (name, _, packet) => (name === 'OPEN' && (packet.at(-5) as number) !== 1 ? 3 : 'honest') },
+      part('/f', BYTES.slice(0, 650_000)),
+    );
+    await rejectsWith(put(world, { resume: 'target' }), 'sftp-status');
+    assert.equal(content(world).length, 650_000);
+    await assertLeft(world, '/f');
+  });
 });
