@@ -5,9 +5,16 @@ import { describe, it } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
 import { SshError } from '../../src/errors.ts';
 import { SftpClient, type SftpClientOptions } from '../../src/sftp/client.ts';
+import { greet } from '../../src/sftp/greet.ts';
 import { lanesWanted, type Measured } from '../../src/sftp/lane_growth.ts';
+import { LanePool } from '../../src/sftp/lane_pool.ts';
+import { Link } from '../../src/sftp/link.ts';
+import { openFile } from '../../src/sftp/operations.ts';
 import type { PutOptions, PutResult } from '../../src/sftp/put.ts';
+import { bytesSource } from '../../src/sftp/sources.ts';
+import { startWrite } from '../../src/sftp/transfer.ts';
 import { type Far, FarSessions } from '../support/far_sessions.ts';
+import { MemoryFiles } from '../support/memory_files.ts';
 import { type Node, patterned, reply, type Script } from '../support/scripted_sftp.ts';
 import { VirtualClock } from '../support/virtual_clock.ts';
 
@@ -169,6 +176,45 @@ describe('an upload over lanes', () => {
       await world.clean(['/f']);
     });
   }
+
+  it('never runs further ahead of what is acknowledged than it may, over all lanes', async () => {
+    const world = await new World().connect();
+    const link = new Link(await world.run(world.far.open()), { clock: world.clock, stallTimeout: 60_000 });
+    link.pool = new LanePool(world.far.open, { clock: world.clock, stallTimeout: 60_000 }, link);
+    await world.run(greet(link, 60_000, undefined));
+    const file = await world.run(openFile(link, '/f', 'w', {}, {}));
+    const span = 300 * KIB;
+    const running = startWrite(file, bytesSource(BYTES), 0, BYTES.length, OPTIONS, span);
+    const { lanes, maxBytesInFlight } = await world.run(running.done);
+    assert.ok(equalBytes(world.content, BYTES));
+    assert.ok(lanes >= 4);
+    assert.ok(maxBytesInFlight <= span && maxBytesInFlight > span / 2, `${maxBytesInFlight}`);
+    link.fail(new SshError('connection-closed', 'done'));
+  });
+
+  it('resumes over them, too', async () => {
+    const world = await new World().connect();
+    const files = new MemoryFiles().add('f', BYTES);
+    const client = await world.run(
+      SftpClient.open(await world.run(world.far.open()), {
+        clock: world.clock,
+        openLane: world.far.open,
+        localFiles: files,
+      }),
+    );
+    const broken = new AbortController();
+    const onProgress = ({ bytes }: { readonly bytes: number }): void => {
+      if (bytes > BYTES.length / 3) broken.abort();
+    };
+    const put = (options: PutOptions): Promise<PutResult> =>
+      client.put('f', '/f', { ...OPTIONS, resume: true, ...options });
+    await world.run(assert.rejects(put({ signal: broken.signal, onProgress }), { code: 'aborted' }));
+    assert.deepEqual(world.far.files.has('/f'), false);
+    const { lanes, bytes } = await world.run(put({}));
+    assert.ok(equalBytes(world.content, BYTES));
+    assert.ok(lanes > 1 && bytes > 0, `${lanes} lanes, ${bytes} bytes`);
+    await world.run(client.close());
+  });
 
   it('keeps channels for the next one, but not for long', async () => {
     const world = await new World().connect();
