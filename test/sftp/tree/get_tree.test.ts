@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers';
 import { utf8 } from '../../../src/bytes/text.ts';
 import { SshError } from '../../../src/errors.ts';
 import type { SftpBackend } from '../../../src/sftp/server/backend.ts';
@@ -152,6 +153,25 @@ describe('getTree', () => {
     });
   });
 
+  it('progress and result count what is whole, not what failed on the way', async () => {
+    const files = { '/t/bad': 'x'.repeat(600_000), '/t/good': 'ok' };
+    await withTrees({ remote: files }, async ({ sftp, local }) => {
+      let writes = 0;
+      local.fail = ({ operation, path }) => operation === 'write' && path.includes('bad') && ++writes === 2;
+      const told: TreeProgress[] = [];
+      const result = await sftp.getTree('/t', 'out', {
+        concurrency: 1,
+        overwrite: 'never',
+        onProgress: (progress) => told.push(progress),
+      });
+      assert.deepEqual([result.files, result.bytes, result.failedTotal], [1, 2, 1]);
+      assert.ok(told.some(({ path, bytes }) => path === 'bad' && bytes > 0));
+      const { bytes, total, files, filesTotal } = told.at(-1) as TreeProgress;
+      assert.deepEqual([bytes, total, files, filesTotal], [2, 2, 1, 1]);
+      assert.equal((await sftp.getTree('/t', 'out', { overwrite: 'never' })).skippedTotal, 1);
+    });
+  });
+
   it('a directory that cannot be read is told and not made', async () => {
     const backend = {
       remote: FILES,
@@ -191,6 +211,12 @@ describe('getTree', () => {
       remote.setstat('/t/b/c', { permissions: 0o640, atime: 1000, mtime: 2000 });
       remote.setstat('/t/b/d', { permissions: 0o555, atime: 3000, mtime: 4000 });
       remote.setstat('/t', { permissions: 0o750, atime: 5000, mtime: 6000 });
+      local.fail = ({ operation, path }) => {
+        if (operation === 'open' && path.startsWith('out/b/d/')) {
+          assert.equal(local.nodes.get('out/b/d')?.permissions, 0o755, 'until all is in it');
+        }
+        return false;
+      };
       await sftp.getTree('/t', 'out', { preserve: true });
       const kept = (path: string): unknown => {
         const { permissions, accessed, modified } = local.nodes.get(path) ?? assert.fail(path);
@@ -255,6 +281,38 @@ describe('getTree', () => {
       assert.equal(early.cause, reason);
       assert.equal(local.nodes.has('none'), false);
     });
+  });
+
+  it('an abort waits for nobody: neither a server nor a listing that hangs', async () => {
+    for (const hanging of ['read', 'list'] as const) {
+      let release: () => void = () => undefined;
+      const hung = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const hangs = (remote: MemoryFiles): SftpBackend => ({
+        ...forwarded(remote),
+        open: (path, request) => {
+          const file = remote.open(path, request);
+          const read = async (offset: number, length: number): Promise<Uint8Array> => {
+            if (hanging === 'read') await hung;
+            return file.read(offset, length);
+          };
+          return { stat: () => file.stat(), close: () => file.close(), read };
+        },
+        list: async (path) => {
+          if (hanging === 'list' && path === '/t/b') await hung;
+          return remote.list(path);
+        },
+      });
+      await withTrees({ remote: FILES, backend: hangs }, async ({ sftp }) => {
+        const controller = new AbortController();
+        const running = rejectsWith(sftp.getTree('/t', 'out', { signal: controller.signal }), 'aborted');
+        for (let turns = 0; turns < 500; turns++) await new Promise((resolve) => setImmediate(resolve));
+        controller.abort();
+        await running;
+        release();
+      });
+    }
   });
 
   it('the end of the session rejects with its cause', async () => {

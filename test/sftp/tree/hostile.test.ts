@@ -177,6 +177,32 @@ describe('getTree from a hostile server (T57)', () => {
     }
   });
 
+  it('a link does not replace a directory, nor anything that the policy keeps', async () => {
+    const local = new MemoryFiles().add('out/dir', new Uint8Array(0), 0o755, 'directory');
+    local.add('out/old', utf8('old'));
+    await local.makeLink('elsewhere', 'out/link');
+    local.log.length = 0;
+    const entries = ['dir', 'old', 'link'].map((name) => ({ name, attrs: symlink }));
+    const listings = {
+      directories: { '/t': entries },
+      links: Object.fromEntries(entries.map(({ name }) => [`/t/${name}`, 'ok'])),
+    };
+    const kept = await download(listings, OK, { symlinks: 'copy', overwrite: 'never' }, local);
+    assert.deepEqual(kept.tree, { old: 'old', link: '-> elsewhere' });
+    assert.deepEqual(kept.result.skipped.map(({ path }) => path).sort(), ['link', 'old']);
+    const { result, tree } = await download(listings, OK, { symlinks: 'copy' }, local);
+    assert.deepEqual(tree, { old: '-> ok', link: '-> ok' });
+    for (const { failed } of [kept.result, result]) {
+      assert.deepEqual(
+        failed.map(({ path, error }) => [path, error.code]),
+        [['dir', 'bad-local-file']],
+      );
+    }
+    assert.equal(local.nodes.get('out/dir')?.kind, 'directory');
+    const again = await download(listings, OK, { symlinks: 'copy', overwrite: 'never' }, local);
+    assert.equal(again.result.links, 2, 'the same links are there');
+  });
+
   it('a device that stands in the place of a file is not written to', async () => {
     const local = new MemoryFiles().add('out/ok', new Uint8Array(0), 0o600, 'other');
     const { result } = await download({ directories: { '/t': [{ name: 'ok', attrs: file(4) }] } }, OK, {}, local);

@@ -178,6 +178,27 @@ describe('putTree', () => {
     });
   });
 
+  it('a directory that will be read-only can be written to until all is in it', async () => {
+    const made: Record<string, number | undefined> = {};
+    const backend = (remote: MemoryFiles): SftpBackend =>
+      new Proxy(remote, {
+        get(target, key) {
+          const value = Reflect.get(target, key, target);
+          if (key !== 'mkdir') return typeof value === 'function' ? value.bind(target) : value;
+          return (path: string, attrs: { readonly permissions?: number }) => {
+            made[path] = attrs.permissions;
+            target.mkdir(path, attrs);
+          };
+        },
+      });
+    await withTrees({ local: { 't/b/c': 'x' }, backend }, async ({ sftp, local, remote }) => {
+      await local.setAttributes('t/b', { permissions: 0o2555 });
+      await sftp.putTree('t', '/out', { preserve: { permissions: true } });
+      assert.deepEqual(made, { '/out': 0o755, '/out/b': 0o755 });
+      assert.equal((remote.lstat('/out/b').permissions ?? 0) & 0o7777, 0o555);
+    });
+  });
+
   it('a server that refuses SETSTAT costs a warning', async () => {
     const refuse = (): never => {
       throw new PosixError('EPERM', 'told to');
