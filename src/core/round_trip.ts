@@ -48,9 +48,12 @@ export class RoundTrip {
 
   /** A payload leaves now. */
   left(payload: Uint8Array): void {
-    const probe = this.#leaving[0];
-    if (probe === undefined || probe.payload !== payload) return;
-    this.#leaving.shift();
+    if (this.#leaving.length === 0) return;
+    const at = this.#leaving.findIndex((each) => each.payload === payload);
+    const probe = this.#leaving[at];
+    if (probe === undefined) return;
+    // what was queued before it and has not left never will
+    this.#leaving.splice(0, at + 1);
     probe.payload = undefined;
     probe.leftAt = this.now;
   }

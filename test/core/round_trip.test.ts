@@ -65,6 +65,20 @@ describe('RoundTrip', () => {
     assert.deepEqual([roundTrip.smallest, roundTrip.stats], [undefined, {}]);
   });
 
+  it('goes on where a request never leaves', () => {
+    const roundTrip = new RoundTrip();
+    const [dropped, sent] = [payload(), payload()];
+    const probes = [roundTrip.watch(dropped), roundTrip.watch(sent)] as const;
+    roundTrip.now = 0;
+    roundTrip.left(sent);
+    roundTrip.left(dropped);
+    roundTrip.now = 5;
+    roundTrip.replied(probes[0]);
+    assert.equal(roundTrip.smallest, undefined);
+    roundTrip.replied(probes[1]);
+    assert.equal(roundTrip.smallest, 5);
+  });
+
   it('counts a reply once', () => {
     const roundTrip = new RoundTrip();
     const request = payload();
