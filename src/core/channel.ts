@@ -69,6 +69,8 @@ export interface ChannelStats {
 
 /** What others than the mux see of a channel; it may be kept beyond the channel's end. */
 export interface ChannelView {
+  /** False while the peer has not confirmed what was presumed of it. */
+  readonly confirmed: boolean;
   /** The receive window now, in bytes. */
   readonly window: number;
   readonly stats: ChannelStats;
@@ -121,6 +123,10 @@ export class Channel implements ChannelView {
   get opening(): Opening | undefined {
     if (this.state.at === 'opening') return this.state;
     return this.state.at === 'open' ? this.state.presumed : undefined;
+  }
+
+  get confirmed(): boolean {
+    return this.opening === undefined;
   }
 
   /** Enters `open`; false where it was presumed to be. Throws where another number was presumed. */

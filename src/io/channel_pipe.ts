@@ -239,7 +239,8 @@ export class ChannelPipe implements BytePipe {
   #owner(): ChannelOwner {
     return {
       event: (event) => this.#handle(event),
-      lost: (cause) => this.#finish(cause),
+      lost: (cause) =>
+        this.#finish(this.#state === 'open' && this.#view?.confirmed === false ? withoutAnswer(cause) : cause),
     };
   }
 
@@ -371,4 +372,13 @@ export class ChannelPipe implements BytePipe {
     for (const waiting of this.#replies.values()) waiting.reject(error);
     this.#replies.clear();
   }
+}
+
+/** OpenSSH ends the connection over what follows a channel that it refuses, and the refusal may be lost with it. */
+function withoutAnswer(cause: SshError): SshError {
+  const { code, fault, phase } = cause;
+  const message =
+    `${cause.message}; the server had not confirmed a channel that was used all the same: if it refused it, as servers do ` +
+    'that give no sessions (MaxSessions), it says so where early is not set';
+  return new SshError(code, message, { fault, ...(phase === undefined ? {} : { phase }), cause });
 }

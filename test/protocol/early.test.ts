@@ -137,6 +137,25 @@ scenario('a refused channel is told by every operation, before the disconnect th
   assert.equal((await link.now(ssh.closed))?.code, 'disconnected');
 });
 
+scenario(
+  'a connection that is lost before the channel is confirmed says that it may have been refused',
+  async (chunking) => {
+    const { link, opening } = await asking(chunking);
+    const sftp = await link.now(opening);
+    const asked = sftp.stat('/');
+    asked.catch(() => {});
+    link.reset();
+    assert.match((await rejectsWith(link.now(asked), 'connection-lost')).message, /MaxSessions.*early/);
+    const { link: other, opening: again, peer } = await asking(chunking);
+    const second = (await other.now(again)).stat('/');
+    second.catch(() => {});
+    confirm(peer);
+    await other.quiet();
+    other.reset();
+    assert.doesNotMatch((await rejectsWith(other.now(second), 'connection-lost')).message, /early/);
+  },
+);
+
 scenario('a server that numbers otherwise is left, with a word about what to set', async (chunking) => {
   const { link, opening, peer } = await asking(chunking);
   const sftp = await link.now(opening);

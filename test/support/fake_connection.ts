@@ -26,6 +26,7 @@ export class FakeConnection {
   stats: Partial<ConnectionStats> = {};
   /** Of every channel. */
   readonly view = {
+    confirmed: true,
     window: 4096,
     stats: {
       window: 4096,
