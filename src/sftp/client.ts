@@ -7,13 +7,13 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { type Clock, systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
-import type { BytePipe } from '../io/pipe.ts';
+import type { BytePipe, PipeStats } from '../io/pipe.ts';
 import { type CopyOptions, type CopyResult, type CopyToOptions, copy, copyTo } from './copy.ts';
 import { type GetOptions, type GetResult, get, type LocalTarget } from './get.ts';
 import { type GlobOptions, glob } from './glob.ts';
 import { greet } from './greet.ts';
 import { LanePool } from './lane_pool.ts';
-import { Link } from './link.ts';
+import { Link, type ServerLimits } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
 import { closeHandle, closeQuietly, type OpenFlags, type OpenHandle, type OpenMode, openFile } from './operations.ts';
 import {
@@ -49,6 +49,11 @@ export interface SftpClientOptions extends CallOptions {
    * wrong. Default: from `quirkTable` where SSH tells who the server is.
    */
   readonly extensions?: Readonly<Record<string, string | undefined>> | undefined;
+  /**
+   * What the server takes, whatever it says itself. Erlang's gives one handle for two files when more than two are open, so
+   * `maxOpenHandles` is 2 for it. Default: from `quirkTable`, as `extensions`.
+   */
+  readonly limits?: ServerLimits | undefined;
   /** Longest packet taken from the server, in bytes. Default: 257 KiB. */
   readonly maxPacket?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -104,12 +109,12 @@ export class SftpClient extends SftpRequests {
     options: SftpClientOptions = {},
     { explain, started }: ProgramKnowledge = {},
   ): Promise<SftpClient> {
-    const { signal, maxPacket, early, extensions } = options;
+    const { signal, maxPacket, early, extensions, limits } = options;
     if (typeof pipe?.open !== 'function') throw new SshError('bad-argument', 'SFTP needs a byte pipe to run on');
     if (maxPacket !== undefined) whole('maxPacket', maxPacket, 1);
     const clock = options.clock ?? systemClock;
     const stallTimeout = options.stallTimeout ?? DEFAULT_STALL_TIMEOUT;
-    const linkOptions = { clock, stallTimeout, extensions, ...(maxPacket === undefined ? {} : { maxPacket }) };
+    const linkOptions = { clock, stallTimeout, extensions, limits, ...(maxPacket === undefined ? {} : { maxPacket }) };
     const handling = early === 'send' ? 'send' : early ? 'hold' : 'refuse';
     const link = new Link(pipe, { ...linkOptions, early: handling, explain });
     started?.catch((error) => link.fail(error));
@@ -117,6 +122,14 @@ export class SftpClient extends SftpRequests {
     const ready = greet(link, stallTimeout, signal);
     if (!early || link.cause !== undefined) await ready;
     return new SftpClient(link, options);
+  }
+
+  /**
+   * What the channel that it runs on has moved, as of now, and how its windows stand; without further channels that an upload
+   * may use. `undefined` on a pipe that cannot tell.
+   */
+  get stats(): PipeStats | undefined {
+    return this.link.stats;
   }
 
   /**

@@ -73,6 +73,9 @@ describe('over 100 ms', () => {
     assert.ok(equalBytes(value, big));
     // 32 windows, of which each takes 100 ms
     assert.ok(time < 1500, `${time} ms`);
+    const { window, received = 0, roundTrip } = sftp.stats ?? {};
+    assert.ok(window !== undefined && window > 4 * WINDOW && received > size, `${window}`);
+    assert.equal(roundTrip, 100);
     assert.ok(ssh.stats.bytesIn > size && ssh.stats.packetsIn > size / 32768);
     await pair.now(ssh.close(), PATIENCE);
   });
