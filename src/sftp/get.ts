@@ -27,7 +27,7 @@ import { packets } from './proto/packets.ts';
 import { Status } from './proto/status.ts';
 import { resumableError, withProgressFrom } from './resume.ts';
 import { sizeHint, startRead } from './transfer.ts';
-import { verifyContent } from './verify.ts';
+import { needDigests, verifyContent } from './verify.ts';
 
 export type { GetHints, GetOptions, GetResult, LocalTarget } from './get_options.ts';
 export { needFiles } from './local.ts';
@@ -42,6 +42,7 @@ export async function get(
   hints: GetHints = {},
 ): Promise<GetResult> {
   checkGetOptions(local, options);
+  if (options.verify === 'hash') await needDigests(link);
   const size = hints.attrs === undefined ? undefined : sizeHint(hints.attrs);
   const { file, early } = await openToRead(link, remote, options, size);
   const warnings: string[] = [];

@@ -23,7 +23,7 @@ import { resumableError, withProgressFrom } from './resume.ts';
 import type { WriteSource } from './source.ts';
 import { digestedSource } from './sources.ts';
 import { type Running, startWrite } from './transfer.ts';
-import { verifyContent } from './verify.ts';
+import { needDigests, verifyContent } from './verify.ts';
 import { sparseSource } from './zeros.ts';
 
 export type { LocalSource, PutOptions, PutResult } from './put_options.ts';
@@ -39,6 +39,7 @@ export async function put(
 ): Promise<PutResult> {
   checkPutOptions(options);
   if (options.sync && link.greeting) await link.ready;
+  if (options.verify === 'hash') await needDigests(link);
   if (options.sync) needOffer(link, extensions.fsync, 'put');
   return putInput(link, await openInput(local, files), remote, options, hints);
 }

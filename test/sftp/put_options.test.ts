@@ -247,6 +247,7 @@ describe('put with verify', () => {
   it('hash: says so where the server takes no digests', async () => {
     const world = await setUp();
     await rejectsWith(put(world, { verify: 'hash' }), 'not-supported');
+    assert.deepEqual(world.server.log, ['INIT']);
     await assertLeft(world);
   });
 });

@@ -428,11 +428,11 @@ export class ScriptedSftp implements BytePipe {
     return reply.status(id, request === extensions.fsync.request ? 0 : 8);
   }
 
-  /** check-file with SHA-256. */
+  /** check-file with SHA-256, as ProFTPD (1.3.8) does it: `start` bytes too many at the end. */
   #digests(id: number, ask: { handle: Uint8Array; start: bigint; length: bigint; blockSize: number }): Uint8Array {
     const bytes = this.files.get(this.openHandles.get(latin1(ask.handle)) ?? '')?.bytes ?? new Uint8Array(0);
     const start = Number(ask.start);
-    const range = bytes.subarray(start, ask.length === 0n ? undefined : start + Number(ask.length));
+    const range = bytes.subarray(start, ask.length === 0n ? undefined : 2 * start + Number(ask.length));
     const body = new Writer().string('sha256');
     for (let at = 0; at < range.length; at += ask.blockSize || range.length) {
       const end = ask.blockSize === 0 ? range.length : at + ask.blockSize;
