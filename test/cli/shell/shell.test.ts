@@ -33,7 +33,8 @@ async function bench(
   use: (bench: Bench) => Promise<void>,
   own: Partial<ShellOutput> = {},
 ): Promise<void> {
-  const files = memoryFiles({ home: '/home', files: content });
+  const owner = { uid: 1000, gid: 100, user: 'ada', group: 'us\u001bers' };
+  const files = memoryFiles({ home: '/home', files: content, owner });
   const here = scratch();
   await withMemory(
     files,
@@ -138,6 +139,16 @@ describe('shell: changing', () => {
       assert.equal(await run('cat hard'), 'hello');
       await run('rm -r *');
       assert.equal(await run('ls -a'), '.\n..\n.hid\n');
+    }));
+
+  it('chown and chgrp leave the other of the two, and ls -l names both as far as the server does', () =>
+    bench(tree, async ({ run, files }) => {
+      assert.match(await run('ls -l a.txt'), /^-rw-r--r-- {2}ada {2}us\\x1bers {2}5 /);
+      await run('chown 7 a.txt', 'ln -s a.txt l', 'chgrp -h 8 l');
+      assert.deepEqual([files.stat('/home/a.txt').uid, files.stat('/home/a.txt').gid], [7, 100]);
+      assert.deepEqual([files.lstat('/home/l').uid, files.lstat('/home/l').gid], [1000, 8]);
+      assert.match(await run('ls -ln a.txt'), /^-rw-r--r-- {2}7 {2}100 {2}5 /);
+      assert.match(await run('ls -l a.txt'), /^-rw-r--r-- {2}7 {2}us/);
     }));
 
   it('touch leaves content alone, and sets the times', () =>
