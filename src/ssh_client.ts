@@ -48,7 +48,7 @@ export class SshClient extends Client {
     const refused = started.catch((error: SshError) => {
       if (error.code === 'request-failed') throw error; // what else ends the channel is told by the pipe
     });
-    const { sharesOpenFiles, sftpBeforeVersion, symlinkOrder, sftpExtensions } = this.quirks;
+    const { sharesOpenFiles, sftpBeforeVersion, symlinkOrder, sftpExtensions, sftpLimits } = this.quirks;
     return SftpClient.open(
       pipe,
       {
@@ -57,6 +57,7 @@ export class SshClient extends Client {
         ...options,
         symlinkOrder: options.symlinkOrder ?? symlinkOrder,
         extensions: { ...sftpExtensions, ...options.extensions },
+        limits: { ...sftpLimits, ...options.limits },
         early: early && sftpBeforeVersion ? 'send' : early,
       },
       { explain, started: refused },

@@ -37,6 +37,10 @@ export interface Quirks {
    * wrong. ProFTPD (1.3.8) takes check-file and does not say so; its answers to home-directory are no packets.
    */
   readonly sftpExtensions: Readonly<Record<string, string | undefined>>;
+  /**
+   * What its SFTP server takes, whatever it says. Erlang's (25) gives one handle for two files when more than two are open.
+   */
+  readonly sftpLimits: { readonly maxOpenHandles?: number };
 }
 
 const none: Quirks = {
@@ -48,6 +52,7 @@ const none: Quirks = {
   sharesOpenFiles: false,
   symlinkOrder: 'openssh',
   sftpExtensions: {},
+  sftpLimits: {},
 };
 
 /** The table. All rows that match count. */
@@ -59,6 +64,7 @@ export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Part
   },
   { peer: /^SSH-2\.0-(OpenSSH_|dropbear|mod_sftp|AsyncSSH_|paramiko_|puressh_)/, quirks: { sharesOpenFiles: true } },
   { peer: /^SSH-2\.0-(AsyncSSH_|Erlang\/|Twisted_)/, quirks: { symlinkOrder: 'draft' } },
+  { peer: /^SSH-2\.0-Erlang\//, quirks: { sftpLimits: { maxOpenHandles: 2 } } },
   {
     peer: /^SSH-2\.0-mod_sftp/,
     quirks: { sftpExtensions: { 'check-file-handle': '1', 'check-file-name': '1', 'home-directory': undefined } },

@@ -10,9 +10,9 @@ import { Writer } from '../bytes/writer.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { call } from './call.ts';
 import type { Link } from './link.ts';
-import { needOffer, type OpenHandle, offers, oneName, realpath } from './operations.ts';
+import { isMissing, needOffer, type OpenHandle, offers, oneName, realpath } from './operations.ts';
 import type { CallOptions, RemotePath, SetstatOptions } from './options.ts';
-import { pathBytes, remotePath } from './path.ts';
+import { joinPath, pathBytes } from './path.ts';
 import { type Attributes, encodeAttributes } from './proto/attrs.ts';
 import { extensions, type FileSystemStats, type OwnerNames, StatvfsFlag } from './proto/extensions.ts';
 import { decodePacket, packets } from './proto/packets.ts';
@@ -136,7 +136,13 @@ export async function expandPath(link: Link, path: RemotePath, options: CallOpti
   if (bytes[0] !== 0x7e) return realpath(link, path, options);
   if (bytes.length === 1) return realpath(link, '.', options);
   if (bytes[1] !== 0x2f) needOffer(link, extensions.expandPath, 'expand-path');
-  return realpath(link, remotePath(new Uint8Array([0x2e, ...bytes.subarray(1)])), options);
+  try {
+    return await realpath(link, joinPath('.', bytes.subarray(2)), options);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    // Not all servers have REALPATH of what is not there.
+    return joinPath(await realpath(link, '.', options), bytes.subarray(2));
+  }
 }
 
 /**

@@ -59,7 +59,8 @@ function askLimits(link: Link): void {
   }).then(
     (limits) => {
       const entries = Object.entries(limits).map(([name, value]) => [name, known(value)] as const);
-      link.limits = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+      const stated = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+      link.limits = { ...stated, ...link.limits }; // what is known already is known better
     },
     () => undefined, // a server that refuses it states no limits
   );

@@ -8,6 +8,7 @@ import { type SshError, toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
 import type { BytePipe, PipeSink, PipeStats } from '../io/pipe.ts';
 import { ReadBudget } from './budget.ts';
+import { OpenHandles } from './open_handles.ts';
 import type { PacketOf, PacketRow } from './proto/packets.ts';
 import { type Early, type ReplyHandler, Requester, type ServerExtensions } from './proto/requester.ts';
 import type { Pump } from './pump.ts';
@@ -23,6 +24,8 @@ export interface LinkOptions {
   readonly early?: Early | undefined;
   /** Adds to an error that comes in place of VERSION what the caller knows of it. */
   readonly explain?: ((cause: SshError) => SshError) | undefined;
+  /** What the server takes, whatever it says. */
+  readonly limits?: ServerLimits | undefined;
   /** Extended requests in place of what the server announces: a version, or `undefined` for one that it does wrong. */
   readonly extensions?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -50,8 +53,9 @@ export class Link implements PipeSink {
   readonly budget: ReadBudget;
   /** Advertised by the server; empty before VERSION. */
   extensions: ServerExtensions = new Map();
-  /** As far as the server told them by now. */
-  limits: ServerLimits = {};
+  /** As far as they are known by now. */
+  limits: ServerLimits;
+  readonly handles: OpenHandles = new OpenHandles();
   /** Resolves when VERSION has come, and with it `extensions`; rejects with what came in its place. */
   ready: Promise<void> = Promise.resolve();
   /** When anything last came from the server. */
@@ -86,6 +90,7 @@ export class Link implements PipeSink {
     this.#explain = options.explain ?? ((cause) => cause);
     this.clock = options.clock;
     this.stallTimeout = options.stallTimeout;
+    this.limits = options.limits ?? {};
     this.budget = new ReadBudget(pipe, (pump) => this.wake(pump));
     this.#requester = new Requester(
       {

@@ -68,11 +68,13 @@ function flagBits(flags: OpenFlags): number {
 /** Longest handle: the draft (§6.3) says 256, servers exist that go beyond. */
 const MAX_HANDLE = 4096;
 
-function decodeHandle(packet: Uint8Array): Uint8Array {
+function decodeHandle(link: Link, path: Uint8Array, packet: Uint8Array): Uint8Array {
   const { handle } = decodePacket(packets.handle, packet);
   if (handle.length > MAX_HANDLE)
     throw protocolError(`SFTP: a handle of ${handle.length} bytes, the limit is ${MAX_HANDLE}`);
-  return handle.slice();
+  const own = handle.slice();
+  link.handles.opened(own, path);
+  return own;
 }
 
 /**
@@ -96,7 +98,7 @@ export async function openFile(
     operation: 'open',
     path: shown,
     expects: packets.handle,
-    decode: decodeHandle,
+    decode: (packet: Uint8Array) => decodeHandle(link, value.path, packet),
     orphan: (handle: Uint8Array) => orphan({ link, handle, path: shown }),
   };
   const handle = await call(link, spec, options);
@@ -114,7 +116,7 @@ export async function openDirectory(link: Link, path: RemotePath, options: CallO
     operation: 'opendir',
     path,
     expects: packets.handle,
-    decode: decodeHandle,
+    decode: (packet: Uint8Array) => decodeHandle(link, value.path, packet),
     orphan,
   };
   return { link, handle: await call(link, spec, options), path };
@@ -123,6 +125,7 @@ export async function openDirectory(link: Link, path: RemotePath, options: CallO
 /** CLOSE. It may refuse, as for a write that was delayed; the handle is gone all the same. */
 export function closeHandle(file: OpenHandle, options: CallOptions = {}): Promise<void> {
   const { link, handle, path } = file;
+  link.handles.closed(handle);
   return call(link, { row: packets.close, value: { handle }, operation: 'close', path }, options);
 }
 

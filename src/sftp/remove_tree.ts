@@ -12,7 +12,7 @@ import { isMissing, pathRequest } from './operations.ts';
 import type { CallOptions, RemotePath } from './options.ts';
 import { pathBytes } from './path.ts';
 import { packets } from './proto/packets.ts';
-import { DIRECTORY_NOT_EMPTY, Status } from './proto/status.ts';
+import { DIRECTORY_NOT_EMPTY, FILE_ALREADY_EXISTS, Status } from './proto/status.ts';
 import { type Place, readTree, type TreeReader, type Visit, type WalkEntry } from './read_tree.ts';
 import { Slots } from './slots.ts';
 
@@ -21,6 +21,9 @@ const AT_ONCE = 64;
 
 /** How often a directory is read again that was not empty after all: others may fill it, some servers skip names meanwhile. */
 const ROUNDS = 4;
+
+/** What servers answer to an RMDIR of a directory that is not empty. */
+const NOT_EMPTY: readonly number[] = [Status.failure, DIRECTORY_NOT_EMPTY, FILE_ALREADY_EXISTS];
 
 /** A directory on its way out. */
 interface Doomed {
@@ -166,7 +169,7 @@ class Removal implements TreeReader<Doomed> {
       await pathRequest(this.#link, packets.rmdir, 'rmdir', doomed.path, this.#options);
     } catch (error) {
       const { status } = toSshError(error, 'internal');
-      if (status === Status.failure || status === DIRECTORY_NOT_EMPTY) {
+      if (status !== undefined && NOT_EMPTY.includes(status)) {
         doomed.left = 1;
         this.#again.push({ doomed, error: error as SshError });
         return;

@@ -56,6 +56,7 @@ describe('quirksOf', () => {
     assert.equal(sftpExtensions['check-file-handle'], '1');
     assert.ok('home-directory' in sftpExtensions && sftpExtensions['home-directory'] === undefined);
     assert.deepEqual(quirksOf('SSH-2.0-OpenSSH_9.2').sftpExtensions, {});
+    assert.deepEqual(quirksOf('SSH-2.0-Erlang/4.15.2').sftpLimits, { maxOpenHandles: 2 });
     assert.equal(quirksOf('SSH-2.0-Erlang/5', { symlinkOrder: 'openssh' }).symlinkOrder, 'openssh');
   });
 

@@ -87,6 +87,60 @@ describe('SftpClient.open', () => {
   });
 });
 
+describe('SftpClient and the handles of a server', () => {
+  /** A server that gives these handles in turn. */
+  async function giving(...given: string[]): Promise<SftpClient> {
+    const handles = given.values();
+    const server = new ScriptedSftp({
+      request: (name, id) => {
+        if (name === 'OPEN' || name === 'OPENDIR') return [reply.handle(id, utf8(handles.next().value ?? ''))];
+        return name === 'READDIR' ? 1 : name === 'CLOSE' ? 0 : 'honest';
+      },
+    });
+    return SftpClient.open(server);
+  }
+
+  it('one that it gives for two files ends the session before their content is mixed', async () => {
+    const client = await giving('0', '1', '1');
+    await client.open('/a');
+    await client.open('/b');
+    const error = await failed(client.open('/c'));
+    assert.equal(error.code, 'protocol');
+    assert.match(error.message, /one handle for two files: \/b and \/c/);
+    assert.equal(client.cause, error);
+    const mixed = await giving('0', '0');
+    await mixed.open('/a');
+    assert.equal((await failed(mixed.list('/d').next())).code, 'protocol');
+  });
+
+  it('one that was closed may come again, and one that is its path, too', async () => {
+    const client = await giving('0', '0', '/p', '/p', '0');
+    await (await client.open('/a')).close();
+    const file = await client.open('/b');
+    await client.open('/p');
+    await client.open('/p');
+    await file.close();
+    for await (const _ of client.list('/d'));
+    assert.equal(client.cause, undefined);
+    await client.close();
+  });
+
+  it('how many it bears may be known better than it says', async () => {
+    const client = await SftpClient.open(new ScriptedSftp({ limits: [1000, 2000, 3000, 4000] }), {
+      limits: { maxOpenHandles: 2 },
+    });
+    assert.deepEqual(client.limits, { maxOpenHandles: 2 });
+    await client.stat('/').catch(() => undefined);
+    assert.deepEqual(client.limits, {
+      maxPacketLength: 1000,
+      maxReadLength: 2000,
+      maxWriteLength: 3000,
+      maxOpenHandles: 2,
+    });
+    await client.close();
+  });
+});
+
 describe('SftpClient requests', () => {
   const statuses: [string, string, string][] = [
     ['code only', '', 'stat /x: failure'],

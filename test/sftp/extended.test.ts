@@ -27,6 +27,7 @@ async function offering(
   const server = new ScriptedSftp({
     greeting: encodePacket(packets.version, { version: 3, extensions: pairs }),
     request: (name, id, packet) => {
+      if (name === 'REALPATH' && decodePacket(packets.realpath, packet).path.length > 5) return 2;
       if (name === 'REALPATH')
         return [reply.names(id, [concat(utf8('/real/'), decodePacket(packets.realpath, packet).path)])];
       if (name !== 'EXTENDED') return 'honest';
@@ -114,6 +115,7 @@ describe('SftpClient: extended requests', () => {
     assert.equal(await client.expandPath('~'), '/real/.');
     assert.equal(await client.expandPath('~/x'), '/real/./x');
     assert.equal(await client.expandPath('x~'), '/real/x~');
+    assert.equal(await client.expandPath('~/missing'), '/real/./missing');
     assert.equal(await client.homeDirectory(), '/real/.');
     assert.deepEqual(asked, []);
     await client.close();
