@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type DelayProxy, startDelayProxy } from '../../bench/delay_proxy.ts';
 import { api } from '../support/connect.ts';
+import { tryOperations } from '../support/operations.ts';
 import * as asyncssh from '../support/peers/asyncssh.ts';
 import * as dropbear from '../support/peers/dropbear.ts';
 import * as erlang from '../support/peers/erlang.ts';
@@ -74,6 +75,13 @@ function transfers(place: () => Place, skip: { readonly skip?: string }): void {
     if (skip.skip === undefined) relay = await startDelayProxy(place().port, FAR);
   });
   after(() => relay?.stop());
+  it('names, links, whole directories, copies and digests', { ...skip, timeout: 60_000 }, async () => {
+    const { port, username, auth, files } = place();
+    const hostKey = api.insecureAcceptAny();
+    await using ssh = await api.connect({ host: '127.0.0.1', port, username, auth, hostKey });
+    await using sftp = await ssh.sftp();
+    await tryOperations(sftp, username, files);
+  });
   for (const delay of [0, FAR]) {
     for (const { name, client, transfer } of modes) {
       it(`${delay} ms: ${name}`, { ...skip, timeout: 180_000 }, async () => {

@@ -80,6 +80,12 @@ class Files(SFTPServerInterface):
     def rmdir(self, path):
         return coded(lambda: os.rmdir(path))
 
+    def symlink(self, target_path, path):
+        return coded(lambda: os.symlink(target_path, path))
+
+    def readlink(self, path):
+        return coded(lambda: os.readlink(path))
+
 
 def serve(connection):
     transport = paramiko.Transport(connection)
