@@ -153,8 +153,9 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
 
   // From its source.
 
-  #pull(): void {
-    if (this.#pulling) return;
+  #readAhead(): void {
+    if (this.#pulling || this.#ended || !this.#sending) return;
+    if (this.#hole > 0 || this.#queue.length >= READ_AHEAD) return;
     this.#pulling = true;
     this.#asking = true;
     this.#source.pull(this);
@@ -206,7 +207,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     if (!this.#sending) return false;
     if (this.#next + requestSize > this.contiguous + span && this.#pending > 0) return false;
     if (this.#hole > 0 && this.#queue.length === 0) this.#leap();
-    if (!this.#ended && this.#hole === 0 && this.#queue.length < READ_AHEAD) this.#pull();
+    this.#readAhead();
     // Small pieces are gathered for as long as an answer is still due, as Nagle's algorithm does.
     const isOpenEnded = !this.#ended && this.#hole === 0;
     if (this.#queue.length < requestSize && isOpenEnded && this.#pending > 0) return false;
@@ -244,6 +245,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
   }
 
   rested(lane: WriteLane): void {
+    this.#readAhead(); // although all that may be pending is
     if (this.#news) this.#nudgeAll();
     if (this.#state.name === 'draining' && this.#pending === 0) this.#end(this.#state.failure);
     if (!this.#through || !this.#sending) return;
