@@ -124,7 +124,7 @@ export type {
 export type { ServerCapacity, ServerTimeouts } from './server/options.ts';
 export type { Program, ProgramEnd, ServerSession, SessionHandlers, Start, Terminal } from './server/session.ts';
 export type { CheckFileOptions } from './sftp/check_file.ts';
-export { type ReadFileOptions, SftpClient, type SftpClientOptions } from './sftp/client.ts';
+export { type ReadFileOptions, SftpClient, type SftpClientOptions, type SftpStats } from './sftp/client.ts';
 export type { CopyOptions, CopyResult, CopyToOptions } from './sftp/copy.ts';
 export type { RemoteFile } from './sftp/file.ts';
 export type { GetOptions, GetResult, LocalTarget } from './sftp/get.ts';

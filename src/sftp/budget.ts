@@ -40,6 +40,16 @@ export class ReadBudget {
     return Math.floor(Math.max(window * (1 - GATHERED) - RESERVE, window / 2));
   }
 
+  /** Bytes that were asked for and are not here, headers included. */
+  get asked(): number {
+    return this.#asked;
+  }
+
+  /** Bytes that are here and that their consumer is not done with. */
+  get held(): number {
+    return this.#held;
+  }
+
   /** The longest content that one request may ask for. */
   get largest(): number {
     return Math.max(1, this.limit - DATA_HEADER);

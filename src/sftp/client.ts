@@ -70,6 +70,18 @@ export interface SftpClientOptions extends CallOptions {
   readonly early?: boolean | 'send' | undefined;
 }
 
+/** A session as of a moment. */
+export interface SftpStats extends Partial<PipeStats> {
+  /** Requests that wait for their answers. */
+  readonly requestsInFlight: number;
+  /** Bytes of files that were asked for and are not here, with the headers of their packets. */
+  readonly bytesAsked: number;
+  /** Bytes of files that are here and that their consumer is not done with. */
+  readonly bytesHeld: number;
+  /** Files and directories that are open at the server. */
+  readonly openHandles: number;
+}
+
 /** What the caller of `SftpClient.open` knows of the program at the other end of the pipe. */
 export interface ProgramKnowledge {
   /** Adds to an error that comes in place of VERSION what is known of it. */
@@ -125,11 +137,13 @@ export class SftpClient extends SftpRequests {
   }
 
   /**
-   * What the channel that it runs on has moved, as of now, and how its windows stand; without further channels that an upload
-   * may use. `undefined` on a pipe that cannot tell.
+   * What is under way, and what the channel that it runs on has moved, as of now, and how its windows stand; without further
+   * channels that an upload may use. What concerns the channel is absent on a pipe that cannot tell.
    */
-  get stats(): PipeStats | undefined {
-    return this.link.stats;
+  get stats(): SftpStats {
+    const { stats, pending, budget, handles } = this.link;
+    const { asked, held } = budget;
+    return { ...stats, requestsInFlight: pending, bytesAsked: asked, bytesHeld: held, openHandles: handles.size };
   }
 
   /**

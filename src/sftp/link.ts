@@ -135,6 +135,11 @@ export class Link implements PipeSink {
     return this.#full;
   }
 
+  /** Requests that wait for their answers. */
+  get pending(): number {
+    return this.#requester.pending;
+  }
+
   /** What the pipe knows about itself. */
   get stats(): PipeStats | undefined {
     return this.#pipe.stats;

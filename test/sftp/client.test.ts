@@ -141,6 +141,25 @@ describe('SftpClient and the handles of a server', () => {
   });
 });
 
+describe('SftpClient.stats', () => {
+  it('tells what is under way', async () => {
+    const server = new ScriptedSftp({ read: () => 'silence' });
+    server.add('/f', patterned(100_000));
+    const client = await SftpClient.open(server);
+    const idle = { requestsInFlight: 0, bytesAsked: 0, bytesHeld: 0, openHandles: 0 };
+    assert.deepEqual(client.stats, idle);
+    const controller = new AbortController();
+    const file = await client.open('/f');
+    const reading = failed(file.read(0, 1000, { signal: controller.signal }));
+    assert.deepEqual(client.stats, { ...idle, requestsInFlight: 1, bytesAsked: 1013, openHandles: 1 });
+    controller.abort();
+    await reading;
+    await file.close();
+    assert.equal(client.stats.openHandles, 0);
+    await client.close();
+  });
+});
+
 describe('SftpClient requests', () => {
   const statuses: [string, string, string][] = [
     ['code only', '', 'stat /x: failure'],
