@@ -15,9 +15,6 @@ import { WorkQueue } from './work_queue.ts';
 /** Directories that are listed at once: one takes three round trips and seldom names more files than pass in that time. */
 const LISTINGS = 16;
 
-/** Bytes from which a file counts as large: it takes longer to move than to open, at any distance. */
-const LARGE = 4 * 1024 * 1024;
-
 /** A directory of the tree, until all below it is through. */
 export class TreeDirectory {
   readonly parent: TreeDirectory | undefined;
@@ -181,7 +178,7 @@ export class TreeRun {
   }
 
   /** Has `work` done for an entry of `directory`; resolves when there is room for more. */
-  entry(directory: TreeDirectory, path: string, work: () => Promise<void>, large = false): Promise<void> {
+  entry(directory: TreeDirectory, path: string, work: () => Promise<void>, bytes = 0): Promise<void> {
     directory.hold();
     const job = async (): Promise<void> => {
       try {
@@ -192,7 +189,7 @@ export class TreeRun {
         directory.release();
       }
     };
-    return this.queue.add(job, large);
+    return this.queue.add(job, bytes);
   }
 
   /** Has a file moved, likewise. `size`: as far as it is known. */
@@ -216,7 +213,7 @@ export class TreeRun {
       }
       if (stats !== undefined) report.whole(path, stats.bytes, before, stats.requests);
     };
-    return this.entry(directory, path, work, expected >= LARGE);
+    return this.entry(directory, path, work, expected);
   }
 
   /** Something did not work: that of one entry alone, unless the session is at its end or the caller wants no more. */

@@ -60,12 +60,13 @@ function plant(root: string): void {
     utimesSync(join(root, path), 1_200_000_000, 1_300_000_000);
 }
 
-describe('trees and sftp-server of OpenSSH', { skip }, () => {
+describe('trees and sftp-server of OpenSSH', () => {
   let directory = '';
   let pipe: StdioPipe;
   let sftp: SftpClient;
 
   before(async () => {
+    if (skip) return;
     directory = mkdtempSync(join(tmpdir(), 'puressh-tree-'));
     plant(join(directory, 'source'));
     pipe = stdioPipe(SERVER, [], directory);
@@ -73,13 +74,14 @@ describe('trees and sftp-server of OpenSSH', { skip }, () => {
   });
 
   after(async () => {
+    if (skip) return;
     await sftp.close();
     await pipe.exited;
     execFileSync('chmod', ['-R', 'u+rwx', directory]);
     rmSync(directory, { recursive: true });
   });
 
-  it('there and back again: the same content, permissions, times and links', { timeout: 60_000 }, async () => {
+  it('there and back again: the same content, permissions, times and links', { skip, timeout: 60_000 }, async () => {
     const source = snapshot(join(directory, 'source'));
     const options = { preserve: true, symlinks: 'copy' } as const;
     const down = await sftp.getTree('source', join(directory, 'down'), options);
@@ -101,7 +103,7 @@ describe('trees and sftp-server of OpenSSH', { skip }, () => {
     }
   });
 
-  it('special files are skipped, and nobody waits for them', { timeout: 20_000 }, async () => {
+  it('special files are skipped, and nobody waits for them', { skip, timeout: 20_000 }, async () => {
     mkdirSync(join(directory, 'special'));
     execFileSync('mkfifo', [join(directory, 'special/pipe')]);
     writeFileSync(join(directory, 'special/f'), 'x');
@@ -113,7 +115,7 @@ describe('trees and sftp-server of OpenSSH', { skip }, () => {
     assert.deepEqual(readdirSync(join(directory, 'special-up')), ['f']);
   });
 
-  it('links in the target are not followed: what they lead to stays as it is', async () => {
+  it('links in the target are not followed: what they lead to stays as it is', { skip }, async () => {
     for (const [name, side] of [
       ['into', 'local'],
       ['onto', 'remote'],
@@ -138,7 +140,7 @@ describe('trees and sftp-server of OpenSSH', { skip }, () => {
     }
   });
 
-  it('names that are not UTF-8 are told by name, either way, and the rest is moved', async () => {
+  it('names that are not UTF-8 are told by name, either way, and the rest is moved', { skip }, async () => {
     execFileSync('/bin/sh', ['-c', 'mkdir raw && cd raw && printf x > "$(printf \'a\\377\')" && printf ok > fine'], {
       cwd: directory,
     });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers';
-import { LARGE_AT_ONCE, MAX_WAITING, WorkQueue } from '../../../src/sftp/tree/work_queue.ts';
+import { LARGE, LARGE_AT_ONCE, LARGE_BYTES, MAX_WAITING, WorkQueue } from '../../../src/sftp/tree/work_queue.ts';
 
 /** Jobs that end when told. */
 function jobs(): { readonly running: (() => void)[]; job(): Promise<void> } {
@@ -24,7 +24,7 @@ describe('WorkQueue', () => {
       await queue.add(() => {
         begun.push(i);
         return job();
-      }, false);
+      }, 0);
     }
     assert.deepEqual(begun, [0, 1, 2]);
     running[1]?.();
@@ -41,7 +41,7 @@ describe('WorkQueue', () => {
     let added = 0;
     const adding = (async (): Promise<void> => {
       for (let i = 0; i < MAX_WAITING + 10; i++) {
-        await queue.add(job, i % 2 === 0);
+        await queue.add(job, i % 2 === 0 ? LARGE : 0);
         added++;
       }
     })();
@@ -59,20 +59,30 @@ describe('WorkQueue', () => {
     assert.equal(queue.maxWaiting, MAX_WAITING);
   });
 
-  it('runs few large ones at once, before small ones, and small ones meanwhile', async () => {
+  it('runs few very large ones at once, before small ones, and small ones meanwhile', async () => {
     const queue = new WorkQueue(() => LARGE_AT_ONCE + 2);
     const begun: string[] = [];
     const { running, job } = jobs();
-    const add = (name: string, large: boolean): Promise<void> =>
+    const add = (name: string, bytes: number): Promise<void> =>
       queue.add(() => {
         begun.push(name);
         return job();
-      }, large);
-    for (let i = 0; i < LARGE_AT_ONCE + 1; i++) await add(`large ${i}`, true);
-    for (let i = 0; i < 3; i++) await add(`small ${i}`, false);
+      }, bytes);
+    for (let i = 0; i < LARGE_AT_ONCE + 1; i++) await add(`large ${i}`, LARGE_BYTES);
+    for (let i = 0; i < 3; i++) await add(`small ${i}`, LARGE - 1);
     assert.deepEqual(begun.slice(LARGE_AT_ONCE), ['small 0', 'small 1']);
     running[0]?.();
     await settle();
     assert.equal(begun.at(-1), `large ${LARGE_AT_ONCE}`);
+  });
+
+  it('runs as many of those between as fill a line', async () => {
+    const queue = new WorkQueue(() => 1000);
+    const { running, job } = jobs();
+    for (let i = 0; i < 100; i++) await queue.add(job, LARGE_BYTES / 16);
+    assert.equal(running.length, 16);
+    for (let i = 0; i < 8; i++) running[i]?.();
+    await settle();
+    assert.equal(running.length, 24);
   });
 });
