@@ -110,6 +110,15 @@ describe('SftpClient.glob', () => {
     });
   });
 
+  it('looks at no place twice, however many ways lead there', async () => {
+    const deep = `/${'a/'.repeat(60)}x`;
+    await withMemory(memoryFiles({ files: { [deep]: '' } }), async ({ sftp }) => {
+      // Without that these are more ways than could be gone.
+      assert.deepEqual(await found(sftp, `${'**/a/'.repeat(12)}**/x`, { from: '/' }), [deep]);
+      assert.deepEqual(await found(sftp, `{${'**/a/'.repeat(12)}x,**/x,/**/x}`, { from: '/' }), [deep, deep]);
+    });
+  });
+
   it('refuses what is no pattern', async () => {
     await withMemory(memoryFiles(), async ({ sftp }) => {
       for (const pattern of ['', '/', '*/../x', '**/..']) {
