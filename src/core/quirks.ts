@@ -69,7 +69,8 @@ export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Part
     peer: /^SSH-2\.0-mod_sftp/,
     quirks: { sftpExtensions: { 'check-file-handle': '1', 'check-file-name': '1', 'home-directory': undefined } },
   },
-  { peer: /^SSH-2\.0-puressh_/, quirks: { firstChannel: 0, sftpBeforeVersion: true } },
+  // its first channel is 0 too, but it ends the connection where a request comes in one piece with CHANNEL_OPEN
+  { peer: /^SSH-2\.0-puressh_/, quirks: { sftpBeforeVersion: true } },
 ];
 
 /** The quirks of the peer that identifies itself with this line; `overrides` wins over the table. */
