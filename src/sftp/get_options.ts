@@ -45,7 +45,7 @@ export interface GetHints {
    * a device or pipe is refused. Default: false.
    */
   readonly regular?: boolean;
-  /** How far what is written may run ahead, with `resume`. Default: `SPAN`. */
+  /** How far what is written may run ahead, with `resume`. Default: `spanOf`. */
   readonly span?: number;
 }
 

@@ -7,13 +7,14 @@ import type { GetHints, GetOptions } from './get_options.ts';
 import { type Fate, FileOutput, moveToTarget, type Output, type Place } from './get_output.ts';
 import type { OpenHandle } from './operations.ts';
 import {
+  type Beginning,
   differsWarning,
-  SPAN,
-  samePrefix,
+  lengths,
   sourceMark,
+  spanOf,
+  trustedBytes,
   type Unfinished,
   unfinishedPaths,
-  wholeBytes,
 } from './resume.ts';
 
 /** What is to be downloaded. */
@@ -24,11 +25,8 @@ export interface RemoteSource {
 }
 
 /** A file that may be the beginning of the remote one. */
-interface Found {
+interface Found extends Beginning {
   readonly path: string;
-  /** How many bytes of it are whole. */
-  readonly whole: number;
-  readonly isTarget: boolean;
 }
 
 /** The part that is there, or a new one, ready to be written. */
@@ -37,19 +35,19 @@ export async function resumedFile(
   place: Place,
   source: RemoteSource,
   options: GetOptions,
-  { span = SPAN }: GetHints,
+  { span = spanOf(source.size) }: GetHints,
   warnings: string[],
 ): Promise<Output> {
   const { target, there } = place;
   const names = unfinishedPaths(files.name(target), sourceMark(source.size, source.mtime));
   const paths = { torn: files.beside(target, names.torn), kept: files.beside(target, names.kept) };
   const found = await findPart(files, paths, place, { size: source.size, span }, options);
-  const isSame = found !== undefined && (await isPrefix(files, found, source, options));
-  if (found !== undefined && !isSame && found.whole > 0) {
+  const trusted = found === undefined ? 0 : await trustedOf(files, found, source, options);
+  if (found !== undefined && trusted === undefined) {
     warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
   }
-  const start = found !== undefined && isSame ? found.whole : 0;
-  const part = found === undefined || (found.isTarget && !isSame) ? undefined : found;
+  const start = trusted ?? 0;
+  const part = found?.isTarget && start === 0 ? undefined : found;
   if (part !== undefined && part.path !== paths.torn) await files.rename(part.path, paths.torn);
   const permissions = there?.permissions === undefined ? {} : { permissions: there.permissions };
   const create = part === undefined ? 'new' : start > 0 ? 'keep' : 'replace';
@@ -80,18 +78,21 @@ async function findPart(
       const message = `resume: ${shown} is no file, though an unfinished one would have that name: move it away`;
       throw new SshError('bad-local-file', message, { operation: 'open', path: shown });
     }
-    return { path, whole: wholeBytes(state, part.size, size, span), isTarget: false };
+    return { path, ...lengths(state, part.size, size, span), isTarget: false };
   }
   if (options.resume !== 'target' || there?.kind !== 'file') return undefined;
-  return { path: target, whole: wholeBytes('kept', there.size, size, span), isTarget: true };
+  return { path: target, ...lengths('kept', there.size, size, span), isTarget: true };
 }
 
-async function isPrefix(files: LocalFiles, found: Found, source: RemoteSource, options: GetOptions): Promise<boolean> {
-  if (found.whole === 0) return false;
+async function trustedOf(
+  files: LocalFiles,
+  found: Found,
+  source: RemoteSource,
+  options: GetOptions,
+): Promise<number | undefined> {
   const reader = await files.open(found.path, { access: 'read' });
   try {
-    const read = (room: Uint8Array, position: number): Promise<number> => reader.read(room, position);
-    return await samePrefix(source.file, read, found.whole, found.isTarget, options);
+    return await trustedBytes(source.file, (room, position) => reader.read(room, position), found, options);
   } finally {
     await reader.close().catch(() => undefined); // it was only read from
   }

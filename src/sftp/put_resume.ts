@@ -11,7 +11,15 @@ import { packets } from './proto/packets.ts';
 import type { Input } from './put_input.ts';
 import type { PutOptions } from './put_options.ts';
 import { existing, moveIntoPlace, type Plan, type PutHints, planTarget, type Target } from './put_target.ts';
-import { differsWarning, SPAN, samePrefix, type Unfinished, unfinishedPaths, wholeBytes } from './resume.ts';
+import {
+  type Beginning,
+  differsWarning,
+  lengths,
+  spanOf,
+  trustedBytes,
+  type Unfinished,
+  unfinishedPaths,
+} from './resume.ts';
 import { whole } from './transfer.ts';
 
 /** An open part, and the names that it may have. */
@@ -24,12 +32,8 @@ export interface PartTarget extends Target {
 }
 
 /** A file that may be the beginning of the source. */
-interface Found {
+interface Found extends Beginning {
   readonly path: RemotePath;
-  readonly length: number;
-  /** How many bytes of it are whole. */
-  readonly whole: number;
-  readonly isTarget: boolean;
 }
 
 /**
@@ -54,14 +58,15 @@ export async function openPart(
     warnings.push(`${printable(remote, 1024)} is no file and is written in place: nothing of it can be resumed`);
     return undefined;
   }
-  const { span = SPAN } = hints;
-  const found = findPart(remote, paths, plan, { kept, torn }, { size: input.size ?? 0, span }, options);
-  const isSame = found !== undefined && (await isPrefix(link, found, input, options));
-  if (found !== undefined && !isSame && found.whole > 0) {
+  const { size = 0 } = input;
+  const { span = spanOf(size) } = hints;
+  const found = findPart(remote, paths, plan, { kept, torn }, { size, span }, options);
+  const trusted = found === undefined ? 0 : await trustedOf(link, found, input, options);
+  if (found !== undefined && trusted === undefined) {
     warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
   }
-  const skip = found !== undefined && isSame ? found.whole : 0;
-  const part = found === undefined || (found.isTarget && !isSame) ? undefined : found;
+  const skip = trusted ?? 0;
+  const part = found?.isTarget && skip === 0 ? undefined : found;
   if (part !== undefined && part.path !== paths.torn) {
     if (torn !== undefined) await pathRequest(link, packets.remove, 'remove', paths.torn, options);
     await moveIntoPlace(link, part.path, paths.torn, { ...options, overwrite: false });
@@ -104,23 +109,21 @@ function findPart(
       const message = `resume: ${path} is no file, though an unfinished one would have that name: move it away`;
       throw new SshError('target-exists', message, { fault: 'policy', operation: 'put', path });
     }
-    const length = attrs.size ?? 0;
-    return { path: paths[state], length, whole: wholeBytes(state, length, size, span), isTarget: false };
+    return { path: paths[state], ...lengths(state, attrs.size ?? 0, size, span), isTarget: false };
   }
   if (options.resume !== 'target' || plan.there === undefined) return undefined;
-  const length = plan.there.size ?? 0;
-  return { path: remote, length, whole: wholeBytes('kept', length, size, span), isTarget: true };
+  return { path: remote, ...lengths('kept', plan.there.size ?? 0, size, span), isTarget: true };
 }
 
-/** Whether the source begins with it. What cannot be read is not trusted. */
-async function isPrefix(link: Link, found: Found, input: Input, options: PutOptions): Promise<boolean> {
-  if (found.whole === 0 || input.read === undefined) return false;
+/** As `trustedBytes`; what cannot be read is not trusted. */
+async function trustedOf(link: Link, found: Found, input: Input, options: PutOptions): Promise<number | undefined> {
+  if (found.length === 0 || input.read === undefined) return 0;
   let file: OpenHandle | undefined;
   try {
     file = await openFile(link, found.path, 'r', {}, options);
-    return await samePrefix(file, input.read, found.whole, found.isTarget, options);
+    return await trustedBytes(file, input.read, found, options);
   } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return false;
+    if (error instanceof SshError && error.code === 'sftp-status') return undefined;
     throw error;
   } finally {
     if (file !== undefined) closeQuietly(file);

@@ -40,7 +40,7 @@ export interface PutHints {
    * is refused. Default: false.
    */
   readonly regular?: boolean | undefined;
-  /** How far what is written may run ahead, with `resume`. Default: `SPAN`. */
+  /** How far what is written may run ahead, with `resume`. Default: `spanOf`. */
   readonly span?: number | undefined;
 }
 

@@ -2,8 +2,8 @@
  * How an unfinished file is found again and what of it can be trusted.
  *
  * It stands beside the target as `.NAME.MARK.part`, where the mark is that of the source: its size and time. While it is
- * written, and after a process died, it may have holes, since parts of a file arrive in any order; but never more than `SPAN`
- * bytes before its end, so what comes before that is whole. When a transfer sees its own failure it cuts the file behind the
+ * written, and after a process died, it may have holes, since parts of a file arrive in any order; but never more than `spanOf`
+ * its source before its end, so what comes before that is whole. When a transfer sees its own failure it cuts the file behind the
  * last byte that is sure and then renames it to `.NAME.MARK.kept.part`: that one is whole. Before anything is
  * written to it again it gets the first name.
  */
@@ -15,16 +15,26 @@ import type { RemotePath, TransferOptions } from './options.ts';
 import { unfinishedPath } from './path.ts';
 import { findDifference } from './verify.ts';
 
+/** Least and most of the bytes by which the end of a part may lie beyond what is whole. */
+const LEAST_SPAN = 2 * 1024 * 1024;
+const MOST_SPAN = 16 * 1024 * 1024;
+
+/** Part of a file that may have to be moved again because its line was lost. */
+const AGAIN = 1 / 16;
+
 /**
- * Most bytes by which the end of a part may lie beyond what is whole: as much as a window or the lanes of an upload
- * have under way, so that it holds nothing back, and little to move again.
+ * Most bytes by which the end of a part may lie beyond what is whole: those are moved again after a crash, and an upload never
+ * has more under way. So it is little of a file, lest one never ends that is interrupted again and again, and yet as much as
+ * eight channels of 2 MiB hold where the file is large. It follows from the size alone, so that the next transfer knows it.
  */
-export const SPAN: number = 64 * 1024 * 1024;
+export function spanOf(size: number): number {
+  return Math.min(MOST_SPAN, Math.max(LEAST_SPAN, Math.ceil(size * AGAIN)));
+}
 
 /** Bytes before the point of resumption that are compared where the server takes no digests. */
 export const COMPARED: number = 256 * 1024;
 
-/** Names of an unfinished file: `torn` may have holes within `SPAN` of its end, `kept` has none. */
+/** Names of an unfinished file: `torn` may have holes near its end, `kept` has none. */
 export interface Unfinished<P> {
   readonly torn: P;
   readonly kept: P;
@@ -40,35 +50,52 @@ export function sourceMark(size: number, modified: number): string {
   return `${size}-${Math.floor(modified * 1000) / 1000}`;
 }
 
-/** How much of an unfinished file is whole: nothing of one that is longer than its source. */
-export function wholeBytes(state: 'torn' | 'kept', size: number, sourceSize: number, span: number): number {
-  if (size > sourceSize) return 0;
-  return state === 'kept' ? size : Math.max(0, size - span);
+/** How much there is of an unfinished file, and is whole: nothing of one that is longer than its source. */
+export function lengths(
+  state: 'torn' | 'kept',
+  length: number,
+  sourceSize: number,
+  span: number,
+): Pick<Beginning, 'length' | 'whole'> {
+  if (length > sourceSize) return { length: 0, whole: 0 };
+  return { length, whole: state === 'kept' ? length : Math.max(0, length - span) };
+}
+
+/** A file that may be the beginning of a source. */
+export interface Beginning {
+  readonly length: number;
+  /** How many bytes of it are without holes. */
+  readonly whole: number;
+  /** Whether another program may have made it. */
+  readonly isTarget: boolean;
 }
 
 /**
- * Whether the first `length` bytes of the remote file and of what `read` reads are the same: by digests of all of them where
- * the server takes them, otherwise by comparing all (`whole`) or the last of them.
+ * How many of the first bytes of the remote file are those that `read` reads, as far as can be told: by digests of all where the
+ * server takes them, which show holes too; otherwise by comparing what is whole, all of it where another program may have made
+ * it, and its last bytes where it is ours. `undefined`: it is another file.
  */
-export async function samePrefix(
+export async function trustedBytes(
   file: OpenHandle,
   read: (target: Uint8Array, position: number) => Promise<number>,
-  length: number,
-  whole: boolean,
+  { length, whole, isTarget }: Beginning,
   options: TransferOptions,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const { signal } = options;
   if (length > COMPARED) {
     try {
       const digests = digestsOfReader(read, 0, signal);
-      return (await findDifference(file, { start: 0, length }, digests, 'hash', options)) === undefined;
+      const difference = await findDifference(file, { start: 0, length }, digests, 'hash', options);
+      if (difference === undefined) return length;
+      return difference >= whole ? difference : undefined;
     } catch (error) {
       if (!(error instanceof SshError) || !['not-supported', 'sftp-status'].includes(error.code)) throw error;
     }
   }
-  const start = whole ? 0 : Math.max(0, length - COMPARED);
-  const range = { start, length: length - start };
-  return (await findDifference(file, range, digestsOfReader(read, start, signal), 'content', options)) === undefined;
+  const start = isTarget ? 0 : Math.max(0, whole - COMPARED);
+  const range = { start, length: whole - start };
+  const difference = await findDifference(file, range, digestsOfReader(read, start, signal), 'content', options);
+  return difference === undefined ? whole : undefined;
 }
 
 /** What to tell where an unfinished file is not the beginning of its source. */

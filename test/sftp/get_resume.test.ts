@@ -134,6 +134,27 @@ describe('get with resume', () => {
     await assertLeft(world, 'out');
   });
 
+  it('takes a part that may have holes from 2 MiB before its end', async () => {
+    const MIB = 1024 * 1024;
+    const large = patterned(4 * MIB);
+    const part = large.slice(0, 3 * MIB).fill(0, 1.5 * MIB, 2 * MIB);
+    const files = new MemoryFiles().add(`.out.${4 * MIB}-${CHANGED}.part`, part);
+    const world = await setUp({}, files);
+    world.server.files.set('/f', { bytes: large, permissions: 0o100644, modified: CHANGED });
+    assert.equal((await got(world)).resumedFrom, MIB);
+    assert.ok(equalBytes(files.content('out'), large));
+    await assertLeft(world, 'out');
+  });
+
+  it('takes it from the first hole, where digests show it', async () => {
+    const torn = BYTES.slice(0, 600_000).fill(0, 400_000, 410_000);
+    const world = await setUp(CHECK_FILE, new MemoryFiles().add(TORN, torn));
+    const { resumedFrom, warnings } = await got(world);
+    assert.deepEqual([resumedFrom, warnings], [256 * 1024, []]);
+    assert.ok(equalBytes(world.files.content('out'), BYTES));
+    await assertLeft(world, 'out');
+  });
+
   it('verifies what was there already too', async () => {
     const part = BYTES.slice(0, 600_000);
     part[5] = 0xaa; // far from the end

@@ -84,8 +84,9 @@ describe('transfers with sftp-server of OpenSSH', () => {
         assert.equal(parts().length, 1);
       }
       const { resumedFrom, bytes } = await session((sftp) => moves[way](sftp, 'from', 'to', { resume: true }));
-      // of an upload nobody could cut the part: it may have holes, and these 8 MiB are less than what may lie behind one
-      assert.equal(resumedFrom ?? 0, way === 'get' ? sure : 0);
+      // of an upload nobody could cut the part, so what may be behind a hole is sent again; more was written than acknowledged
+      if (way === 'get') assert.equal(resumedFrom, sure);
+      else assert.ok((resumedFrom as number) >= sure - 2 * MIB, `from ${resumedFrom} of ${sure}`);
       assert.equal((resumedFrom ?? 0) + bytes, BYTES.length);
       assert.ok(equalBytes(readFileSync(at('to')), BYTES));
       assert.deepEqual(parts(), []);

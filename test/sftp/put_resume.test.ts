@@ -228,6 +228,13 @@ describe('put with resume', () => {
     });
   }
 
+  it('goes on behind the end of a part without holes, where digests show that there are none', async () => {
+    const world = await setUp(CHECK_FILE, part(TORN, BYTES.slice(0, 600_000)));
+    assert.equal((await put(world)).resumedFrom, 600_000);
+    assert.ok(equalBytes(content(world), BYTES));
+    await assertLeft(world, '/f');
+  });
+
   it('starts anew where the part cannot be read', async () => {
     const world = await setUp({ read: () => 3 }, part(KEPT, BYTES.slice(0, 600_000)));
     assert.equal((await put(world)).warnings.length, 1);
