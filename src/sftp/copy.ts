@@ -93,7 +93,9 @@ export async function copy(link: Link, from: RemotePath, to: RemotePath, options
   if (by !== undefined && by !== 'server' && by !== 'client') {
     throw new SshError('bad-argument', `by is server or client, not ${String(by)}`);
   }
+  if (link.greeting) await link.ready;
   if (by === 'server') needOffer(link, extensions.copyData, 'copy');
+  if (options.sync) needOffer(link, extensions.fsync, 'copy');
   const isOther = refuseSame(link, from, to, options);
   isOther.catch(() => undefined); // told below, once what was opened can be closed
   const original = await openOriginal(link, from, options);
@@ -118,6 +120,7 @@ export async function copyTo(
   options: CopyToOptions,
 ): Promise<CopyResult> {
   if (target === link) return copy(link, from, to, { ...options, by: 'client' });
+  if (target.greeting) await target.ready;
   if (options.sync) needOffer(target, extensions.fsync, 'copy');
   const original = await openOriginal(link, from, options);
   try {
@@ -206,7 +209,6 @@ function facts(attrs: Attributes): Pick<Input, 'stat' | 'size' | 'permissions'> 
 /** By copy-data; `undefined` where the server does not do what it announces and `by` does not insist. */
 async function onServer(original: Original, to: RemotePath, options: CopyOptions): Promise<CopyResult | undefined> {
   const { link } = original.file;
-  if (options.sync) needOffer(link, extensions.fsync, 'copy');
   const target = await openTarget(link, to, facts(original.attrs).permissions, options);
   const { plan, file } = target;
   const state: { isOpen: boolean } = { isOpen: true };

@@ -21,7 +21,7 @@ function tree(): Record<string, string> {
 
 describe('SftpClient.remove, recursive', () => {
   it('removes a tree in few round trips, and what links lead to stays', async () => {
-    const files = memoryFiles({ files: tree() });
+    const files = memoryFiles({ files: { ...tree(), '/d/caf\udce9/f\udcff': '' } }); // not UTF-8
     files.symlink('/kept', '/d/link');
     files.symlink('/nowhere', '/d/5/dangling');
     await withMemory(files, async ({ sftp, pipe }) => {
