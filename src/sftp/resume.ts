@@ -20,7 +20,7 @@ const LEAST_SPAN = 2 * 1024 * 1024;
 const MOST_SPAN = 16 * 1024 * 1024;
 
 /** Part of a file that may have to be moved again because its line was lost. */
-const AGAIN = 1 / 16;
+const AGAIN = 1 / 8;
 
 /**
  * Most bytes by which the end of a part may lie beyond what is whole: those are moved again after a crash, and an upload never

@@ -15,12 +15,12 @@ import {
 const MIB = 1024 * 1024;
 
 describe('what may lie behind a hole', () => {
-  it('is a sixteenth of the file, at least 2 MiB and at most 16', () => {
+  it('is an eighth of the file, at least 2 MiB and at most 16', () => {
     for (const [size, span] of [
       [0, 2],
-      [32, 2],
-      [64, 4],
-      [256, 16],
+      [16, 2],
+      [32, 4],
+      [128, 16],
       [1e9, 16],
     ] as const) {
       assert.equal(spanOf(size * MIB), span * MIB);
