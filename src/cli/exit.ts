@@ -50,7 +50,7 @@ export function errorLine(error: unknown): string {
 
 /** The same without the name of the program. */
 export function errorText(error: unknown): string {
-  if (!(error instanceof SshError)) return oneLine(error instanceof Error ? String(error.stack) : String(error));
+  if (!(error instanceof SshError)) return oneLine(String(error instanceof Error ? (error.stack ?? error) : error));
   return `${oneLine(commandWording(error.message))} (${error.code})`;
 }
 

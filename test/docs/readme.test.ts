@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { parseCommand } from '../../src/cli/args.ts';
+import { commands } from '../../src/cli/shell/commands.ts';
 import { usage } from '../../src/cli/usage.ts';
 import { root } from '../support/root.ts';
 
@@ -93,6 +94,17 @@ describe('documents', () => {
     for (const long of longs) options.delete(`--${long}`);
     assert.ok(options.size > 15);
     for (const option of options) assert.ok(explained.includes(option), option);
+  });
+
+  it('name in docs/cli.md every command of the shell', () => {
+    const rows = read('docs/cli.md')
+      .split('\n')
+      .filter((line) => line.startsWith('|'));
+    const explained = new Set(rows.flatMap((row) => [...row.matchAll(/`([a-z]+)[` ]/g)].map(([, name]) => name)));
+    assert.ok(commands.length > 25);
+    for (const { name, aliases = [] } of commands) {
+      for (const each of [name, ...aliases]) assert.ok(explained.has(each) || each === '?' || each === 'dir', each);
+    }
   });
 
   it('explain in docs/errors.md every code of SshError, in order, and no other', () => {
