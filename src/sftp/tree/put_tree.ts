@@ -7,21 +7,27 @@ import { printable } from '../../bytes/text.ts';
 import { SshError, toSshError } from '../../errors.ts';
 import type { LocalEntry, LocalFiles, LocalStat } from '../../io/local_files.ts';
 import { needFiles } from '../get.ts';
+import type { Link } from '../link.ts';
 import { targetExists } from '../operations.ts';
-import type { CallOptions, RemotePath, TransferStats } from '../options.ts';
+import { type CallOptions, DEFAULT_LANES, type RemotePath, type TransferStats } from '../options.ts';
 import { joinPath, temporaryPath } from '../path.ts';
 import { type Preserve, remoteAttributes } from '../preserve.ts';
 import { type Attributes, fileKind } from '../proto/attrs.ts';
-import { type PutOptions, put } from '../put.ts';
+import { type PutOptions, type PutResult, put } from '../put.ts';
+import { whole } from '../transfer.ts';
 import { ahead } from './ahead.ts';
 import { choice, MAX_DEPTH, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
 import { keepReason } from './overwrite.ts';
 import { isStatus, type TreeDirectory, TreeRun } from './run.ts';
 import type { TreeSession } from './session.ts';
 import { leadsBack, type Trail } from './source_loop.ts';
+import { TreeLanes } from './tree_lanes.ts';
 
 /** Local entries that are looked at at once. */
 const LOOKED_AHEAD = 32;
+
+/** Bytes from which a file may have channels of its own: those of the tree are of use only where there are many files. */
+const HUGE = 8 * 1024 * 1024;
 
 /** UTF-16 that is no text; encoded, it would become another name. */
 const LONE = /\p{Surrogate}/u;
@@ -72,6 +78,7 @@ class TreeUpload {
   readonly #symlinks: NonNullable<TreeOptions['symlinks']>;
   readonly #overwrite: NonNullable<TreeOptions['overwrite']>;
   readonly #preserve: Preserve | undefined;
+  readonly #lanes: TreeLanes;
 
   constructor(session: TreeSession, options: TreeOptions) {
     const { stallTimeout, requests, requestSize, lanes, preserve, resume, sparse, sync, verify } = options;
@@ -82,12 +89,17 @@ class TreeUpload {
     this.#preserve = options.preserve;
     this.#run = new TreeRun(session.link, options);
     this.#call = { signal: this.#run.signal, stallTimeout };
+    this.#lanes = new TreeLanes(session.link, whole('lanes', lanes ?? DEFAULT_LANES, 1), this.#call);
     const transfer = { ...this.#call, requests, requestSize, lanes, preserve, resume, sparse, sync, verify };
     this.#transfer = transfer;
   }
 
-  run(local: string, remote: RemotePath): Promise<TreeResult> {
-    return this.#run.through(local, () => this.#begin(undefined, '', local, remote, undefined, undefined).tree);
+  async run(local: string, remote: RemotePath): Promise<TreeResult> {
+    try {
+      return await this.#run.through(local, () => this.#begin(undefined, '', local, remote, undefined, undefined).tree);
+    } finally {
+      this.#lanes.close();
+    }
   }
 
   /** A directory, whose listing begins. */
@@ -237,15 +249,31 @@ class TreeUpload {
   ): Promise<TransferStats | undefined> {
     const target = await this.#target(place, remote);
     if (this.#keeps(path, attrs, target)) return undefined;
-    const { link } = this.#session;
-    const result = await put(
-      link,
-      local,
-      remote,
-      this.#files,
-      { ...this.#transfer, onProgress },
-      { target, regular: true },
-    );
+    const lanes = this.#lanes;
+    let before = 0;
+    const moved = (progress: { readonly bytes: number }): void => {
+      lanes.acknowledged(progress.bytes - before, this.#run.report.left);
+      before = progress.bytes;
+      onProgress(progress);
+    };
+    const once = (link: Link): Promise<PutResult> => {
+      const options = { ...this.#transfer, ...(isHuge ? {} : { lanes: 1 }), onProgress: moved };
+      return put(link, local, remote, this.#files, options, { target, regular: true });
+    };
+    const size = attrs.size ?? 0;
+    const isHuge = size >= HUGE;
+    const { link: main } = this.#session;
+    const link = isHuge ? main : await lanes.take(size);
+    const result = await once(link)
+      .catch((error) => {
+        // a further channel that is lost costs nothing but time
+        if (link === main || link.cause === undefined || this.#run.stopped) throw error;
+        return once(main);
+      })
+      .finally(() => {
+        if (!isHuge) lanes.give(link, size);
+      });
+    lanes.whole(remote);
     for (const warning of result.warnings) this.#run.report.warn(`${printable(path, 1024)}: ${warning}`);
     return result;
   }

@@ -63,6 +63,11 @@ export class TreeReport {
     this.#warnings.add(warning);
   }
 
+  /** Bytes still to move; infinity while not all files are known. */
+  get left(): number {
+    return this.listed ? this.#total - this.#through - this.#under : Number.POSITIVE_INFINITY;
+  }
+
   /** A file was found that is wanted. */
   expect(size: number): void {
     this.#filesTotal++;
