@@ -22,6 +22,9 @@ const HALF = 0.5;
 /** … and here nothing else is: then there may be four times as many lanes at once. */
 const NEARLY_ALL = 0.8;
 
+/** Round trips that eight such lanes would have to do: then they are opened at once, for what a few too many may cost. */
+const LONG_HAUL = 24;
+
 /** Acknowledgements come in bursts, a round trip apart: a look is long, and over, after so many round trips. */
 const LONG_LOOK = 2;
 
@@ -44,7 +47,10 @@ export function lanesWanted(measured: Measured, { roundTrip, peerWindow }: PipeS
   const aTrip = (bytes / milliseconds) * roundTrip;
   if (left < aTrip * WORTHWHILE) return lanes;
   const share = aTrip / lanes / peerWindow;
-  if (share >= NEARLY_ALL) return 4 * lanes;
+  if (share >= NEARLY_ALL) {
+    const isLong = left !== Number.POSITIVE_INFINITY && left >= 8 * (aTrip / lanes) * LONG_HAUL;
+    return isLong ? 8 * lanes : 4 * lanes;
+  }
   return share >= HALF && milliseconds >= LONG_LOOK * roundTrip ? 2 * lanes : lanes;
 }
 

@@ -468,6 +468,8 @@ describe('lanesWanted', () => {
   const full: Measured = { bytes: 2_000_000, milliseconds: 100, lanes: 1, left: Infinity, waited: true };
   const rows: readonly (readonly [string, Partial<Measured>, Partial<typeof stats>, number])[] = [
     ['the window is filled', {}, {}, 4],
+    ['it is, and hundreds of windows are left', { left: 400_000_000 }, {}, 8],
+    ['it is, and fewer are left', { left: 380_000_000 }, {}, 4],
     ['two windows are', { lanes: 2, bytes: 4_000_000 }, {}, 8],
     ['half of it is, over a short look', { bytes: 1_200_000 }, {}, 1],
     ['half of it is, over a long look', { bytes: 2_400_000, milliseconds: 200 }, {}, 2],
