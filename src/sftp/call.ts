@@ -2,6 +2,7 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
+import { forgetAbort, listenToAbort } from '../io/abort.ts';
 import type { Link } from './link.ts';
 import type { CallOptions, RemotePath } from './options.ts';
 import { type PacketOf, type PacketRow, packets } from './proto/packets.ts';
@@ -80,7 +81,7 @@ class Call<R extends PacketRow, T> implements ReplyHandler {
   }
 
   start(): void {
-    this.#signal?.addEventListener('abort', this.#abort);
+    if (this.#signal !== undefined) listenToAbort(this.#signal, this.#abort);
     this.#guard.start();
     try {
       this.#link.request(this.#spec.row, this.#spec.value, this);
@@ -123,7 +124,7 @@ class Call<R extends PacketRow, T> implements ReplyHandler {
     if (this.#settled) return;
     this.#settled = true;
     this.#guard.stop();
-    this.#signal?.removeEventListener('abort', this.#abort);
+    if (this.#signal !== undefined) forgetAbort(this.#signal, this.#abort);
     how();
   }
 }

@@ -5,6 +5,7 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
+import { forgetAbort, listenToAbort } from '../io/abort.ts';
 import { abortedError } from './call.ts';
 import { type Counters, finalStats } from './counters.ts';
 import type { Link } from './link.ts';
@@ -174,7 +175,7 @@ function run(
       }
     };
     engine = make(progress, (failure) => {
-      signal?.removeEventListener('abort', onAbort);
+      if (signal !== undefined) forgetAbort(signal, onAbort);
       if (failure === undefined) resolve(finalStats(engine.counters, link, startedAt));
       else reject(partial(failure, operation, path, engine.moved()));
     });
@@ -182,7 +183,7 @@ function run(
       reject(abortedError(operation, path, signal));
       return;
     }
-    signal?.addEventListener('abort', onAbort);
+    if (signal !== undefined) listenToAbort(signal, onAbort);
     link.turn(() => engine.begin());
   });
   return { done, abort, lanes: () => engine.counters.lanes };

@@ -14,7 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
@@ -24,6 +24,7 @@ import { SftpClient } from '../../src/sftp/client.ts';
 import { fileKind } from '../../src/sftp/proto/attrs.ts';
 import { nodeFiles } from '../../src/transports/node_files.ts';
 import { delayPipe } from '../support/delay_pipe.ts';
+import { tryOperations } from '../support/operations.ts';
 import { patterned } from '../support/scripted_sftp.ts';
 import { type StdioPipe, stdioPipe } from '../support/stdio_pipe.ts';
 
@@ -316,6 +317,35 @@ describe('SftpClient and sftp-server of OpenSSH', () => {
   check('get: rejects where the local directory is missing, and the client stays usable (T08)', async () => {
     await rejects(sftp.get('remote', local('no/such/directory')), 'bad-local-file', { fault: 'local' });
     assert.equal((await sftp.stat('remote')).size, 7);
+  });
+
+  check('names, links, whole directories, copies', () => tryOperations(sftp, userInfo().username, directory));
+
+  check('copy: on the server and through this side, onto what is there, and not onto itself', async () => {
+    const bytes = patterned(3 * MIB + 1);
+    writeFileSync(local('original'), bytes, { mode: 0o750 });
+    for (const by of ['server', 'client'] as const) {
+      const result = await sftp.copy('original', 'duplicate', { by, preserve: true });
+      assert.deepEqual([result.by, result.bytes, result.warnings], [by, bytes.length, []]);
+      assert.ok(equalBytes(readFileSync(local('duplicate')), bytes));
+      assert.equal(statSync(local('duplicate')).mode & 0o777, 0o750);
+      assert.equal(
+        Math.floor(statSync(local('duplicate')).mtimeMs / 1000),
+        Math.floor(statSync(local('original')).mtimeMs / 1000),
+      );
+      await rejects(sftp.copy('original', join(directory, 'original'), { by, atomic: false }), 'bad-argument');
+    }
+    symlinkSync('original', local('original-link'));
+    await rejects(sftp.copy('original', 'original-link'), 'bad-argument');
+    assert.ok(equalBytes(readFileSync(local('original')), bytes));
+    assert.deepEqual(leftovers(), []);
+  });
+
+  check('copy: a file of procfs, whose stated size is 0', { skip: !existsSync('/proc/self/maps') }, async () => {
+    for (const by of ['server', 'client'] as const) {
+      await sftp.copy('/proc/self/maps', `maps-${by}`, { by });
+      assert.match(readFileSync(local(`maps-${by}`), 'utf8'), /sftp-server/);
+    }
   });
 
   check('many transfers at once are all whole', { timeout: 60_000 }, async () => {

