@@ -127,10 +127,17 @@ describe('putTree over lanes', () => {
     assert.ok(asked <= 8, 'it is not tried again');
   });
 
-  it('uses no channel behind which there are other files', async () => {
-    const other = await upload({ session: (number) => (number === 0 ? undefined : 'other') });
-    assertWhole(other);
-    for (let session = 1; session < other.far.sessions.length; session++) assert.equal(carried(other.far, session), 0);
+  it('uses no channel behind which there are other files, be they of the same name', async () => {
+    const changed: Script['request'] = (name, id) =>
+      name === 'LSTAT' ? [reply.attrs(id, { size: BYTES.length, atime: 1, mtime: 2 })] : 'honest';
+    for (const bent of ['other', changed] as const) {
+      const other = await upload({ session: (number) => (number === 0 ? undefined : bent) });
+      assertWhole(other);
+      assert.ok(other.far.asked > 1);
+      for (let session = 1; session < other.far.sessions.length; session++) {
+        assert.equal(carried(other.far, session), 0);
+      }
+    }
   });
 
   it('a channel that is lost costs no file', async () => {
