@@ -46,6 +46,11 @@ export class Client {
     return this.#link.stats;
   }
 
+  /** Resolves when somebody is logged in, as is the case from the start unless `early` was set; else rejects with why not. */
+  get loggedIn(): Promise<void> {
+    return this.#link.loggedIn;
+  }
+
   /** Resolves with why the connection ended, or with `undefined` when this side closed it. Never rejects. */
   get closed(): Promise<SshError | undefined> {
     return this.#link.closed;

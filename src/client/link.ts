@@ -5,7 +5,7 @@
 
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { Connection, type ConnectionConfig } from '../core/connection.ts';
-import type { Negotiated } from '../core/events.ts';
+import type { AuthAttempt, Negotiated } from '../core/events.ts';
 import type { Quirks } from '../core/quirks.ts';
 import type { ConnectionStats } from '../core/stats.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
@@ -60,8 +60,13 @@ export class Link implements DriverOwner {
   readonly #crypto: CryptoProvider;
   readonly #driver: Driver;
   readonly #login: Login;
+  /** Resolves when somebody is logged in; rejects with why nobody is. */
+  readonly loggedIn: Promise<void>;
   #resolveClosed: (cause: SshError | undefined) => void = () => {};
+  /** Whoever waits for the login; there is nobody any more when it is through, or has failed. */
   #ready: Waiting<void> | undefined;
+  /** Ends the wait of `establish` before that. */
+  #resolveEarly: () => void = () => {};
   #rekeying: Waiting<Negotiated>[] = [];
   #keyExchanges = 0;
   #greeting: readonly string[] = [];
@@ -114,6 +119,10 @@ export class Link implements DriverOwner {
       quirks: settings.quirks,
     });
     this.#driver = new Driver(connection, parts.pipe, parts.clock, this);
+    this.loggedIn = new Promise((resolve, reject) => {
+      this.#ready = { resolve, reject };
+    });
+    this.loggedIn.catch(() => {}); // all that was asked fails with it, too
   }
 
   /** Facts about the connection, as of now. */
@@ -207,7 +216,7 @@ export class Link implements DriverOwner {
       case 'host-key':
         return await this.#checkHostKey(question.algorithm, question.hostKey);
       case 'credentials':
-        return await this.#login.credentials(question);
+        return await this.#nextAttempt(question);
       case 'prompts':
         return await this.#login.prompts(question);
       case 'new-password':
@@ -225,14 +234,21 @@ export class Link implements DriverOwner {
   }
 
   async #start(signal: AbortSignal | undefined): Promise<void> {
-    const ready = new Promise<void>((resolve, reject) => {
-      this.#ready = { resolve, reject };
+    const early = new Promise<void>((resolve) => {
+      this.#resolveEarly = resolve;
     });
     const forget =
       signal === undefined ? () => {} : onAbort(signal, (error) => this.#driver.close(error), 'Connecting');
     this.#driver.start();
     this.#login.loaded().catch((error) => this.#driver.close(toSshError(error, 'bad-argument')));
-    await ready.finally(forget);
+    this.loggedIn.then(forget, forget);
+    await Promise.race([this.loggedIn, early]);
+  }
+
+  async #nextAttempt(question: Extract<OwnerQuestion, { kind: 'credentials' }>): Promise<AuthAttempt> {
+    const attempt = await this.#login.credentials(question);
+    if (this.#settings.early && (attempt.method === 'publickey' || attempt.method === 'password')) this.#resolveEarly();
+    return attempt;
   }
 
   #showBanner(text: string): void {

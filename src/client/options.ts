@@ -44,8 +44,14 @@ export interface ConnectOptions extends SideOptions {
   readonly timeouts?: Partial<Timeouts> | undefined;
   /** Refused attempts to log in before giving up. Default: 5. */
   readonly maxAuthFailures?: number | undefined;
-  /** Gives up connecting; has no effect after. */
+  /** Gives up connecting and logging in; has no effect after. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Whether `connect` resolves when the first key, or a password that is known, is about to be sent: what is asked of the
+   * client then waits for the login, or goes right behind it where the server is known to bear that. What fails, `loggedIn`
+   * and all that was asked reject with. Default: false.
+   */
+  readonly early?: boolean | undefined;
   /** Text of the server to show before the login, sanitised; line feeds stay. */
   readonly onBanner?: ((text: string) => void) | undefined;
 }
@@ -60,6 +66,7 @@ export interface Settings extends SideSettings {
   readonly maxAuthFailures: number;
   readonly signal: AbortSignal | undefined;
   readonly onBanner: ((text: string) => void) | undefined;
+  readonly early: boolean;
 }
 
 /** Checks the options and adds the defaults; throws `bad-argument`. */
@@ -94,5 +101,17 @@ export function settingsOf(options: ConnectOptions): Settings {
     channelCloseTime: timeouts.channelClose,
   });
   const { onBanner } = options;
-  return { ...sideSettings(options, times), host, port, username, auth, hostKey, maxAuthFailures, signal, onBanner };
+  const early = options.early === true;
+  return {
+    ...sideSettings(options, times),
+    host,
+    port,
+    username,
+    auth,
+    hostKey,
+    maxAuthFailures,
+    signal,
+    onBanner,
+    early,
+  };
 }

@@ -6,14 +6,16 @@
  * becomes the terminal state, told once by the event `closed`, the last one.
  */
 
-import { protocolError, SshError, toSshError } from '../errors.ts';
+import { SshError } from '../errors.ts';
 import { connection } from '../wire/connection.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
 import { transport } from '../wire/transport.ts';
+import { Ahead } from './ahead.ts';
 import type { Auth } from './auth/auth.ts';
 import type { ChannelView } from './channel.ts';
 import type { ConnectionConfig } from './config.ts';
 import type { Context, Event, Negotiated } from './events.ts';
+import { asFailure } from './failure.ts';
 import { Keepalive } from './keepalive.ts';
 import { Mux } from './mux.ts';
 import { Questions } from './questions.ts';
@@ -29,6 +31,7 @@ export class Connection {
   readonly #config: ConnectionConfig;
   readonly #transport: Transport;
   readonly #auth: Auth;
+  readonly #ahead: Ahead;
   readonly #mux: Mux;
   readonly #keepalive: Keepalive;
   readonly #questions: Questions;
@@ -50,7 +53,10 @@ export class Connection {
     };
     const { auth, ...side } = sideOf(config, context);
     this.#auth = auth;
-    this.#mux = new Mux(config, { ...context, roundTrip: this.#roundTrip, measure: () => this.#askForLife() });
+    const takeBulk = (): readonly Uint8Array[] | undefined => this.#mux.bulk();
+    this.#ahead = new Ahead(auth, { bears: () => this.quirks.channelsBeforeSuccess, send: context.send, takeBulk });
+    const send = (payload: Uint8Array): void => this.#ahead.send(payload);
+    this.#mux = new Mux(config, { ...context, send, roundTrip: this.#roundTrip, measure: () => this.#askForLife() });
     this.#keepalive = new Keepalive(config.keepalive);
     this.#transport = new Transport(
       { ...config, ...side },
@@ -65,7 +71,7 @@ export class Connection {
           auth.unimplemented(number);
           this.#mux.globals.unimplemented(number);
         },
-        bulk: () => this.#mux.bulk(),
+        bulk: () => this.#ahead.bulk(),
         disconnected: (error) => this.#terminate(error),
       },
     );
@@ -314,6 +320,7 @@ export class Connection {
   // Inside
 
   #emit(event: Event): void {
+    if (event.type === 'authenticated') this.#ahead.loggedIn();
     // keepalives are ours alone; nobody above waits for their replies
     if (!this.closed && !(event.type === 'global-reply' && this.#keepalive.answered(event.id)))
       this.#events.push(event);
@@ -388,12 +395,4 @@ export class Connection {
     this.#questions.clear();
     this.#roundTrip.end();
   }
-}
-
-/** An error as the reason of the terminal state: bytes of the peer that do not decode are a breach of the protocol. */
-function asFailure(error: unknown, phase: string): SshError {
-  if (error instanceof SshError && error.code === 'decode')
-    return protocolError(error.message, { phase, cause: error });
-  if (error instanceof SshError) return error;
-  return toSshError(error, 'internal', { phase, disconnect: DisconnectReason.protocolError });
 }

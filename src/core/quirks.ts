@@ -20,6 +20,11 @@ export interface Quirks {
    * with a window of 0 and opens it, by 2 MiB, before it reads the next message; what it refuses to start drops what comes.
    */
   readonly sessionWindow: number;
+  /**
+   * What follows an attempt to log in that succeeds is passed on, as RFC 4252 §5.3 says, and what follows one that fails costs
+   * no more than UNIMPLEMENTED. Dropbear breaks off over it.
+   */
+  readonly channelsBeforeSuccess: boolean;
   /** Its SFTP server carries out one request after the other from INIT on, so they need not wait for VERSION. */
   readonly sftpBeforeVersion: boolean;
   /**
@@ -48,6 +53,7 @@ const none: Quirks = {
   acceptsServiceFirst: false,
   firstChannel: undefined,
   sessionWindow: 0,
+  channelsBeforeSuccess: false,
   sftpBeforeVersion: false,
   sharesOpenFiles: false,
   symlinkOrder: 'openssh',
@@ -60,7 +66,7 @@ export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Part
   { peer: /^SSH-2\.0-OpenSSH_7\.4/, quirks: { takesRsaSha2Unsaid: true } },
   {
     peer: /^SSH-2\.0-OpenSSH_(for_Windows_)?([6-9]|\d\d)\./,
-    quirks: { firstChannel: 0, sessionWindow: 32 * 1024, sftpBeforeVersion: true },
+    quirks: { firstChannel: 0, sessionWindow: 32 * 1024, channelsBeforeSuccess: true, sftpBeforeVersion: true },
   },
   { peer: /^SSH-2\.0-(OpenSSH_|dropbear|mod_sftp|AsyncSSH_|paramiko_|puressh_)/, quirks: { sharesOpenFiles: true } },
   { peer: /^SSH-2\.0-(AsyncSSH_|Erlang\/|Twisted_)/, quirks: { symlinkOrder: 'draft' } },

@@ -5,6 +5,10 @@ import type { Quirks } from '../quirks.ts';
 export interface Auth {
   /** For the phase table. */
   readonly phase: 'service' | 'auth' | 'open';
+  /** How many attempts were made. */
+  readonly attempts: number;
+  /** The number of the attempt that is out, if it may well succeed. */
+  readonly hopeful: number | undefined;
   /** The first keys are in use. */
   start(sessionId: Uint8Array, quirks: Quirks): void;
   /** A message that the phase table let through and that is below the connection protocol. */

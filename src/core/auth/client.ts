@@ -47,6 +47,7 @@ export class ClientAuth implements Auth {
   #sessionId: Uint8Array = new Uint8Array(0);
   #serverSigAlgs: readonly string[] | undefined;
   #rounds = 0;
+  #attempts = 0;
 
   constructor(username: string, limits: Limits, context: Context) {
     this.#username = username;
@@ -58,6 +59,16 @@ export class ClientAuth implements Auth {
   get phase(): 'service' | 'auth' | 'open' {
     if (this.#state.at === 'done') return 'open';
     return this.#service === 'accepted' ? 'auth' : 'service';
+  }
+
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  get hopeful(): number | undefined {
+    if (this.#state.at !== 'waiting') return undefined;
+    const { method } = this.#state.attempt;
+    return method === 'publickey' || method === 'password' ? this.#attempts : undefined;
   }
 
   dueAt(now: number): number {
@@ -237,6 +248,7 @@ export class ClientAuth implements Auth {
   }
 
   #request(attempt: AuthAttempt, rest: Uint8Array): void {
+    this.#attempts++;
     this.#wait(
       attempt,
       encode(userauth.request, { user: this.#username, service: SERVICE_CONNECTION, method: attempt.method, rest }),

@@ -80,6 +80,10 @@ export class ServerAuth implements Auth {
     this.#timer.start();
   }
 
+  /** Attempts are the client's. */
+  readonly attempts = 0;
+  readonly hopeful = undefined;
+
   get phase(): 'service' | 'auth' | 'open' {
     if (this.#state.at === 'done') return 'open';
     return this.#state.at === 'idle' || this.#state.at === 'service' ? 'service' : 'auth';
