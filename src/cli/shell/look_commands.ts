@@ -22,7 +22,9 @@ async function list(shell: Shell, call: Call): Promise<void> {
   const { flags, operands, signal } = call;
   const loose: DirectoryEntry[] = [];
   const groups: Listing[] = [];
-  for (const word of operands.length === 0 ? [{ text: '' }] : operands) {
+  if (operands.length === 0)
+    groups.push({ path: shell.directory, entries: await entriesIn(shell, shell.directory, call) });
+  for (const word of operands) {
     const found = await matches(shell.sftp, sourceOf(shell, word), signal);
     for (const { path, attrs } of found) {
       const known = attrs ?? (await shell.sftp.stat(path, { signal }));

@@ -79,8 +79,7 @@ export class Shell {
 
   /** Goes to a remote directory. */
   async enter(path: RemotePath, signal: AbortSignal): Promise<void> {
-    const real = await this.sftp.realpath(path, { signal });
-    const attrs = await this.sftp.stat(real, { signal });
+    const [real, attrs] = await Promise.all([this.sftp.realpath(path, { signal }), this.sftp.stat(path, { signal })]);
     const kind = fileKind(attrs);
     if (kind !== 'directory' && kind !== 'unknown') {
       throw new SshError('sftp-status', `${shownPath(path)} is no directory`, { fault: 'peer' });
