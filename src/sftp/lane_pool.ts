@@ -18,6 +18,9 @@ export class LanePool implements LinkPool {
   readonly #used = new Set<Link>();
   readonly #idle = new Map<Link, () => void>();
   #opening = 0;
+  /** Whether the server has just refused one, and the most that there may be since: one less than it allowed. */
+  #refused = false;
+  #ceiling = Number.POSITIVE_INFINITY;
   #cause: SshError | undefined;
 
   /** `open` opens a pipe to another session of the server that `main` leads to; all end with `main`. */
@@ -36,19 +39,23 @@ export class LanePool implements LinkPool {
       this.#used.add(link);
       return link;
     }
-    if (this.#opening + this.#used.size >= most) {
-      throw new SshError('limit', `Further channels for uploads are limited to ${most}`);
-    }
+    const count = this.#opening + this.#used.size;
+    if (count === 0) this.#ceiling = Number.POSITIVE_INFINITY;
+    if (count >= Math.min(most, this.#ceiling)) throw tooMany();
     this.#opening++;
     try {
       return await this.#another();
     } finally {
       this.#opening--;
+      if (this.#opening === 0 && this.#refused) this.#leaveOne();
     }
   }
 
   async #another(): Promise<Link> {
-    const pipe = await this.#open();
+    const pipe = await this.#open().catch((error: unknown) => {
+      this.#refused = true;
+      throw error;
+    });
     const link = new Link(pipe, this.#options);
     link.pool = this;
     this.#used.add(link);
@@ -61,18 +68,27 @@ export class LanePool implements LinkPool {
       const greeting = greet(link, this.#options.stallTimeout, undefined);
       if (this.#cause !== undefined) link.fail(this.#cause);
       await greeting;
-      return link;
+      if (!this.#refused) return link;
+      // there are no more: then this one is for whatever else the caller wants to open
+      this.#leaveOne();
+      link.fail(tooMany());
+      throw tooMany();
     } catch (error) {
       this.#used.delete(link);
       throw error;
     }
   }
 
+  #leaveOne(): void {
+    this.#refused = false;
+    this.#ceiling = Math.max(0, this.#used.size + this.#idle.size - 1);
+  }
+
   give(link: Link): void {
     this.#used.delete(link);
     if (link.cause !== undefined) return;
-    if (this.#cause !== undefined) {
-      link.fail(this.#cause);
+    if (this.#cause !== undefined || this.#used.size + this.#idle.size >= this.#ceiling) {
+      link.fail(this.#cause ?? tooMany());
       return;
     }
     const cancel = this.#options.clock.after(KEPT, () => {
@@ -93,4 +109,8 @@ export class LanePool implements LinkPool {
     for (const link of [...this.#used]) link.fail(cause);
     this.#used.clear();
   }
+}
+
+function tooMany(): SshError {
+  return new SshError('limit', 'There are as many further channels for uploads as there may be');
 }

@@ -308,8 +308,20 @@ describe('a lane that cannot be had', () => {
     await world.connect();
     const { lanes } = good(await world.put());
     assert.ok(equalBytes(world.content, BYTES));
-    assert.equal(lanes, 3);
+    // two more are allowed, and one of them is left to others
+    assert.equal(lanes, 2);
     assert.equal(world.far.asked, 4); // and not asked again in this upload
+    assert.equal(world.far.count, 2);
+    await world.clean(['/f']);
+  });
+
+  /** By the name of a request, its id, and the size of the file. */
+  it('leaves the one that is there to others, when it was given back', async () => {
+    const world = new World();
+    world.far.script = (session) => (session >= 2 ? 'refused' : {});
+    await world.connect();
+    assert.equal(good(await world.put()).lanes, 1);
+    assert.equal(world.far.count, 1);
     await world.clean(['/f']);
   });
 
