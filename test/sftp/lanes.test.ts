@@ -315,7 +315,6 @@ describe('a lane that cannot be had', () => {
     await world.clean(['/f']);
   });
 
-  /** By the name of a request, its id, and the size of the file. */
   it('leaves the one that is there to others, when it was given back', async () => {
     const world = new World();
     world.far.script = (session) => (session >= 2 ? 'refused' : {});
