@@ -55,7 +55,7 @@ export class Link implements PipeSink {
   extensions: ServerExtensions = new Map();
   /** As far as they are known by now. */
   limits: ServerLimits;
-  readonly handles: OpenHandles = new OpenHandles();
+  readonly handles: OpenHandles;
   /** Resolves when VERSION has come, and with it `extensions`; rejects with what came in its place. */
   ready: Promise<void> = Promise.resolve();
   /** When anything last came from the server. */
@@ -91,6 +91,7 @@ export class Link implements PipeSink {
     this.clock = options.clock;
     this.stallTimeout = options.stallTimeout;
     this.limits = options.limits ?? {};
+    this.handles = new OpenHandles(this.limits.maxOpenHandles);
     this.budget = new ReadBudget(pipe, (pump) => this.wake(pump));
     this.#requester = new Requester(
       {
@@ -300,6 +301,7 @@ export class Link implements PipeSink {
     for (const pump of [...this.#pumps]) pump.lost(cause);
     this.#pumps.clear();
     this.#awake.clear();
+    this.handles.lost(cause);
     for (const mourner of this.#mourners.splice(0)) mourner(cause);
   }
 

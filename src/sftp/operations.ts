@@ -3,7 +3,7 @@
 import { encodeFields } from '../bytes/schema.ts';
 import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
-import { call } from './call.ts';
+import { abortedError, type CallSpec, call } from './call.ts';
 import type { Link } from './link.ts';
 import type { CallOptions, RemotePath } from './options.ts';
 import { pathBytes, remotePath } from './path.ts';
@@ -101,7 +101,7 @@ export async function openFile(
     decode: (packet: Uint8Array) => decodeHandle(link, value.path, packet),
     orphan: (handle: Uint8Array) => orphan({ link, handle, path: shown }),
   };
-  const handle = await call(link, spec, options);
+  const handle = await handleOf(link, spec, options);
   if (!wanted.write || wanted.append) return { link, handle, path: shown };
   return { link, handle, path: shown, reopen: { path, fresh: (wanted.truncate || wanted.exclusive) ?? false } };
 }
@@ -119,7 +119,18 @@ export async function openDirectory(link: Link, path: RemotePath, options: CallO
     decode: (packet: Uint8Array) => decodeHandle(link, value.path, packet),
     orphan,
   };
-  return { link, handle: await call(link, spec, options), path };
+  return { link, handle: await handleOf(link, spec, options), path };
+}
+
+/** Asks for a handle, once the server bears another. */
+function handleOf<R extends PacketRow>(
+  link: Link,
+  spec: CallSpec<R, Uint8Array>,
+  options: CallOptions,
+): Promise<Uint8Array> {
+  const { signal, stallTimeout = link.stallTimeout } = options;
+  const aborted = (): SshError => abortedError(spec.operation, spec.path, signal as AbortSignal);
+  return link.handles.ask(() => call(link, spec, options), { clock: link.clock, stallTimeout, signal, aborted });
 }
 
 /** CLOSE. It may refuse, as for a write that was delayed; the handle is gone all the same. */

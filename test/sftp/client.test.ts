@@ -125,6 +125,38 @@ describe('SftpClient and the handles of a server', () => {
     await client.close();
   });
 
+  it('no more are asked for than it is known to bear: who wants another waits, or is told', async () => {
+    const clock = new VirtualClock();
+    let handles = 0;
+    const server = new ScriptedSftp({
+      request: (name, id) =>
+        name === 'OPEN' ? [reply.handle(id, utf8(`${handles++}`))] : name === 'CLOSE' ? 0 : 'honest',
+    });
+    const opens = (): number => server.log.filter((line) => line === 'OPEN').length;
+    const client = await SftpClient.open(server, { limits: { maxOpenHandles: 2 }, clock, stallTimeout: 1000 });
+    const first = await client.open('/1');
+    const second = await client.open('/2');
+    const controller = new AbortController();
+    const aborted = failed(client.open('/3', 'r', { signal: controller.signal }));
+    const third = client.open('/4');
+    const late = failed(client.open('/5'));
+    controller.abort();
+    assert.equal((await aborted).code, 'aborted');
+    assert.equal((await failed(client.open('/6', 'r', { signal: controller.signal }))).code, 'aborted');
+    assert.equal(opens(), 2);
+    await first.close();
+    await third;
+    assert.equal(opens(), 3);
+    await clock.pass(1000);
+    assert.equal((await late).code, 'limit');
+    const lost = failed(client.open('/7'));
+    await client.close();
+    assert.equal((await lost).code, 'connection-closed');
+    assert.equal(opens(), 3);
+    assert.equal(second.path, '/2');
+    assert.equal(clock.timers, 0);
+  });
+
   it('how many it bears may be known better than it says', async () => {
     const client = await SftpClient.open(new ScriptedSftp({ limits: [1000, 2000, 3000, 4000] }), {
       limits: { maxOpenHandles: 2 },
