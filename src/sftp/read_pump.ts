@@ -33,7 +33,7 @@ export interface ReadJob {
   readonly end: number;
   readonly requests: number;
   /** Most bytes that one READ may ask for. */
-  readonly maxRequest: number;
+  readonly maxRequest: () => number;
   readonly trustEof: boolean;
   readonly stallTimeout: number;
 }

@@ -22,9 +22,9 @@ const GROW_AFTER = 64;
 const MAX_GROW_AFTER = 4096;
 
 export class RequestSize {
-  readonly #max: number;
-  /** What the server was seen to answer. */
-  #clamp: number;
+  readonly #max: () => number;
+  /** The most that the server was seen to answer, once that is known to be less than is allowed. */
+  #clamp: number = Number.POSITIVE_INFINITY;
   #asked = 0;
   #short = 0;
   #largestShort = 0;
@@ -32,16 +32,15 @@ export class RequestSize {
   #growAfter = GROW_AFTER;
   #grown = false;
 
-  /** `max`: most that the server's limits, or the caller, allow. */
-  constructor(max: number) {
+  /** `max`: most that the server's limits, or the caller, allow; the limits may come when the transfer has begun. */
+  constructor(max: () => number) {
     this.#max = max;
-    this.#clamp = max;
   }
 
   /** The size for the next request when `window` bytes may be in flight, in `requests` requests at most. */
   next(window: number, requests: number): number {
     const share = Math.floor((window / requests - DATA_HEADER) / 4096) * 4096;
-    this.#asked = Math.min(this.#clamp, Math.max(share, BASE_REQUEST));
+    this.#asked = Math.min(this.#clamp, this.#max(), Math.max(share, BASE_REQUEST));
     return this.#asked;
   }
 
@@ -66,8 +65,9 @@ export class RequestSize {
   #fullAnswer(): void {
     this.#short = 0;
     this.#largestShort = 0;
-    if (this.#clamp >= this.#max || ++this.#full < this.#growAfter) return;
-    this.#clamp = Math.min(this.#max, 2 * this.#clamp);
+    const max = this.#max();
+    if (this.#clamp >= max || ++this.#full < this.#growAfter) return;
+    this.#clamp = Math.min(max, 2 * this.#clamp);
     this.#full = 0;
     this.#grown = true;
   }

@@ -63,6 +63,7 @@ export function startRead(
   const { link, handle, path } = file;
   const start = whole('start', options.start ?? 0, 0);
   const end = options.end === undefined ? Number.POSITIVE_INFINITY : whole('end', options.end, start);
+  const wanted = options.requestSize === undefined ? undefined : whole('requestSize', options.requestSize, 1);
   const job = {
     link,
     handle,
@@ -70,7 +71,7 @@ export function startRead(
     start,
     end,
     requests: whole('requests', options.requests ?? DEFAULT_REQUESTS, 1),
-    maxRequest: readSize(link, options.requestSize),
+    maxRequest: () => readSize(link, wanted),
     trustEof: options.trustEof ?? false,
     stallTimeout: options.stallTimeout ?? link.stallTimeout,
   };
@@ -212,7 +213,7 @@ export function sizeHint(attrs: Attributes): number | undefined {
 function readSize(link: Link, wanted: number | undefined): number {
   const stated = link.limits.maxReadLength;
   const most = stated === undefined ? BASE_REQUEST : Math.min(stated, MAX_REQUEST);
-  return wanted === undefined ? most : Math.min(whole('requestSize', wanted, 1), most);
+  return wanted === undefined ? most : Math.min(wanted, most);
 }
 
 function writeSize(link: Link, handle: Uint8Array, wanted: number | undefined): number {

@@ -54,8 +54,7 @@ export class SentWrite implements ReplyHandler {
 export class WriteLane implements Pump {
   readonly owner: LaneOwner;
   readonly file: OpenHandle;
-  /** Most bytes in one WRITE. */
-  readonly requestSize: number;
+  readonly #requestSize: () => number;
   readonly #requests: number;
   /** WRITEs without an answer, and the bytes in them. */
   pending = 0;
@@ -68,11 +67,16 @@ export class WriteLane implements Pump {
   state: 'open' | 'closing' = 'open';
 
   /** `requests`: most WRITEs that may be pending. */
-  constructor(owner: LaneOwner, file: OpenHandle, requests: number, requestSize: number) {
+  constructor(owner: LaneOwner, file: OpenHandle, requests: number, requestSize: () => number) {
     this.owner = owner;
     this.file = file;
     this.#requests = requests;
-    this.requestSize = requestSize;
+    this.#requestSize = requestSize;
+  }
+
+  /** Most bytes in one WRITE, as of now: the server's limits may come when the transfer has begun. */
+  get requestSize(): number {
+    return this.#requestSize();
   }
 
   get link(): Link {

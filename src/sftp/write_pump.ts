@@ -91,7 +91,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
     this.#done = done;
     this.#next = start;
     this.#furthest = start;
-    this.#main = new WriteLane(this, file, requests, requestSize(file.handle));
+    this.#main = new WriteLane(this, file, requests, () => requestSize(file.handle));
     this.#lanes = [this.#main];
     this.#growth = new LaneGrowth(file, lanes, this);
     const heardAt = (): number => this.#heard();
@@ -130,7 +130,7 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
       return;
     }
     const { requests, requestSize } = this.#job;
-    const lane = new WriteLane(this, file, requests, requestSize(file.handle));
+    const lane = new WriteLane(this, file, requests, () => requestSize(file.handle));
     this.#lanes.push(lane);
     this.counters.lanes = Math.max(this.counters.lanes, this.#lanes.length);
     lane.start();
