@@ -5,11 +5,16 @@ import { describe, it } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
 import { utf8 } from '../../src/bytes/text.ts';
 import { SshError } from '../../src/errors.ts';
+import { memoryPipes } from '../../src/io/memory_pipe.ts';
 import { SftpClient, type SftpClientOptions } from '../../src/sftp/client.ts';
 import { extensions } from '../../src/sftp/proto/extensions.ts';
 import { encodePacket, packets } from '../../src/sftp/proto/packets.ts';
+import { BASE_REQUEST } from '../../src/sftp/request_size.ts';
+import { memoryFiles } from '../../src/sftp/server/memory_fs.ts';
+import { serveSftp } from '../../src/sftp/server/server.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { roundsPipe } from '../support/rounds_pipe.ts';
 import { patterned, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
 import { VirtualClock } from '../support/virtual_clock.ts';
 
@@ -44,6 +49,25 @@ describe('SftpClient, early,', () => {
     await getting;
     assert.ok(equalBytes(files.content('out'), BYTES));
     await client.close();
+  });
+
+  it('asks for more at once when the limits are there, and writes more', async () => {
+    const big = patterned(4 * 1024 * 1024);
+    const small = big.length / BASE_REQUEST;
+    for (const work of ['get', 'put'] as const) {
+      const [own, theirs] = memoryPipes();
+      const served = serveSftp(theirs, { backend: memoryFiles({ files: { '/big': big } }) });
+      const files = new MemoryFiles().add('in', big);
+      // answers come a round trip later, those about limits too
+      const client = await SftpClient.open(roundsPipe(own), { localFiles: files, early: 'send' });
+      const stats = await (work === 'get'
+        ? client.get('/big', 'out', { requests: 32 })
+        : client.put('in', '/out', { requests: 32, lanes: 1 }));
+      if (work === 'get') assert.ok(equalBytes(files.content('out'), big));
+      assert.ok(stats.requests < 0.7 * small, `${work}: ${stats.requests} of ${small}`);
+      await client.close();
+      await served.catch(() => undefined);
+    }
   });
 
   it('puts with what VERSION told by then', async () => {
