@@ -295,7 +295,13 @@ export class WritePump implements LaneOwner, SourceEvents, Growing {
 
   laneLost(lane: WriteLane, cause: SshError): void {
     if (lane === this.#main) this.abort(cause);
-    else this.#leave(lane, lane.first === Number.POSITIVE_INFINITY ? undefined : cause);
+    else this.#leave(lane, lane.first === Number.POSITIVE_INFINITY ? undefined : this.#cutOff(cause));
+  }
+
+  #cutOff(cause: SshError): SshError {
+    const path = printable(this.#job.file.path, 1024);
+    const message = `write ${path}: one of the channels of the upload has ended: ${cause.message}`;
+    return new SshError(cause.code, message, { fault: cause.fault, operation: 'write', path, cause });
   }
 
   /** Nothing more is sent; what is pending may still be acknowledged. The failure nearest to the start counts. */

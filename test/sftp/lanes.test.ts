@@ -411,6 +411,7 @@ describe('an upload over lanes that fails', () => {
     const error = failure(await world.run(putting));
     assert.equal(error.code, 'channel-closed');
     assert.equal(error.path, '/f');
+    assert.match(error.message, /^write \/f: one of the channels of the upload has ended: The peer closed the channel/);
     // what it had acknowledged may not be in the file either: it never said so
     assert.equal(error.transferred, world.positions(1)[0]);
     await world.clean([]);
