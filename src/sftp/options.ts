@@ -32,7 +32,7 @@ export interface Progress {
 
 /** Options of everything that moves the content of files. */
 export interface TransferOptions extends CallOptions {
-  /** READs or WRITEs pending at once, at least 1. Default: 128. */
+  /** READs or WRITEs pending at once on a channel, at least 1. Default: 128. */
   readonly requests?: number | undefined;
   /** Bytes a request; more than the server takes is cut down. Default: found from its limits and the receive window. */
   readonly requestSize?: number | undefined;
@@ -68,6 +68,7 @@ export interface TransferStats {
   readonly bytes: number;
   /** READs or WRITEs that were sent. */
   readonly requests: number;
+  /** Over all channels. */
   readonly maxRequestsInFlight: number;
   /** Content asked for and not yet here, or sent and not yet acknowledged. */
   readonly maxBytesInFlight: number;

@@ -238,6 +238,20 @@ describe('an upload over lanes', () => {
     assert.equal(world.clock.timers, 0);
   });
 
+  for (const when of [450, 550, 650, 750, 900]) {
+    it(`ends channels that are just being opened with the client: after ${when} ms`, async () => {
+      const world = await new World().connect();
+      const putting = world.client.put(BYTES, '/f', OPTIONS).catch((error: SshError) => error);
+      await world.clock.pass(when);
+      await world.run(world.client.close());
+      assert.equal(failure(await world.run(putting)).code, 'connection-closed');
+      await world.clock.pass(1000);
+      assert.equal(world.far.count, 0);
+      assert.ok(world.far.asked > 1, 'some were asked for');
+      assert.equal(world.clock.timers, 0);
+    });
+  }
+
   it('two at once share the channels', async () => {
     const world = await new World().connect();
     const both = Promise.all([
