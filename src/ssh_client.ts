@@ -60,7 +60,7 @@ export class SshClient extends Client {
         limits: { ...sftpLimits, ...options.limits },
         early: early && sftpBeforeVersion ? 'send' : early,
       },
-      { explain, started: refused },
+      { explain, started: refused, reached: this.loggedIn },
     );
   }
 }

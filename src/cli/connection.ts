@@ -21,6 +21,28 @@ export async function openConnection(
   choice: ConnectionChoice,
   signal: AbortSignal,
 ): Promise<SshClient> {
+  const { ssh, clearer } = await openEarly(target, choice, signal);
+  try {
+    await ssh.loggedIn;
+    return ssh;
+  } catch (error) {
+    throw clearer(error);
+  }
+}
+
+/** A connection whose login may still be under way. */
+export interface EarlyConnection {
+  readonly ssh: SshClient;
+  /** What went wrong, with what is known about the login if that is it. */
+  clearer(error: unknown): unknown;
+}
+
+/** The same without waiting for the login: what is asked meanwhile costs no round trip of its own. */
+export async function openEarly(
+  target: HostTarget,
+  choice: ConnectionChoice,
+  signal: AbortSignal,
+): Promise<EarlyConnection> {
   const library = await loadLibrary();
   const username = target.username ?? namedAfterUser();
   const ownKeys = choice.identities.length > 0 ? undefined : await defaultIdentities(homedir());
@@ -42,12 +64,15 @@ export async function openConnection(
     // A server's greeting is for people; in a pipe, standard error is for what went wrong.
     ...(terminal === undefined ? {} : { onBanner: (text: string) => void process.stderr.write(bannerText(text)) }),
   };
+  const clearer = (error: unknown): unknown => deadline.passed ?? withSkippedKeys(error, ownKeys);
+  const stop = (): void => deadline.stop();
   try {
-    return await library.connect({ ...options, signal: deadline.signal });
+    const ssh = await library.connect({ ...options, signal: deadline.signal, early: true });
+    ssh.loggedIn.then(stop, stop);
+    return { ssh, clearer };
   } catch (error) {
-    throw deadline.passed ?? withSkippedKeys(error, ownKeys);
-  } finally {
-    deadline.stop();
+    stop();
+    throw clearer(error);
   }
 }
 

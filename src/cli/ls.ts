@@ -6,7 +6,7 @@ import type { SftpClient } from '../sftp/client.ts';
 import type { DirectoryEntry } from '../sftp/list.ts';
 import { fileKind } from '../sftp/proto/attrs.ts';
 import type { LsCommand } from './args.ts';
-import { openConnection } from './connection.ts';
+import { openEarly } from './connection.ts';
 import { jsonLine } from './json_line.ts';
 import { entryReport, longLines, shownName, sorted } from './listing.ts';
 import { print } from './output.ts';
@@ -14,7 +14,7 @@ import { algorithmReport } from './report.ts';
 import { remotePath } from './target.ts';
 
 export async function ls(command: LsCommand, signal: AbortSignal): Promise<number> {
-  const ssh = await openConnection(command.remote, command.connection, signal);
+  const { ssh, clearer: withLogin } = await openEarly(command.remote, command.connection, signal);
   try {
     const sftp = await ssh.sftp({ signal, early: true });
     const found: DirectoryEntry[] = [];
@@ -33,6 +33,8 @@ export async function ls(command: LsCommand, signal: AbortSignal): Promise<numbe
       await print(lines.map((line) => `${line}\n`).join(''));
     }
     return 0;
+  } catch (error) {
+    throw withLogin(error);
   } finally {
     await ssh.close();
   }

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { DEFAULT_MAX_WINDOW, DEFAULT_WINDOW } from '../core/options.ts';
 import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
-import { openConnection } from './connection.ts';
+import { openEarly } from './connection.ts';
 import { EXIT_FAILED, errorLine, noticeLine } from './exit.ts';
 import { jsonLine } from './json_line.ts';
 import type { Moving } from './move.ts';
@@ -24,7 +24,7 @@ export async function transfer(
   move: (moving: Moving) => Promise<Summary>,
 ): Promise<number> {
   const { connection, move: choice } = command;
-  const ssh = await openConnection(host, connection, signal);
+  const { ssh, clearer } = await openEarly(host, connection, signal);
   try {
     const sftp = await ssh.sftp({ signal, early: true });
     const meter = progressMeter(command, name);
@@ -44,6 +44,8 @@ export async function transfer(
       await print(`${jsonLine(transferReport(summary, { milliseconds, window, maxWindow }, algorithms))}\n`);
     }
     return summary.failedTotal > 0 ? EXIT_FAILED : 0;
+  } catch (error) {
+    throw clearer(error);
   } finally {
     await ssh.close();
   }

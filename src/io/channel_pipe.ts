@@ -377,6 +377,7 @@ export class ChannelPipe implements BytePipe {
 /** OpenSSH ends the connection over what follows a channel that it refuses, and the refusal may be lost with it. */
 function withoutAnswer(cause: SshError): SshError {
   const { code, fault, phase } = cause;
+  if (code !== 'connection-lost' && code !== 'disconnected') return cause;
   const message =
     `${cause.message}; the server had not confirmed a channel that was used all the same: if it refused it, as servers do ` +
     'that give no sessions (MaxSessions), it says so where early is not set';

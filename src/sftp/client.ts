@@ -88,6 +88,8 @@ export interface ProgramKnowledge {
   readonly explain?: (cause: SshError) => SshError;
   /** Rejects when there will be no program. */
   readonly started?: Promise<void>;
+  /** Resolves when what is said reaches it: until then it owes no answer. */
+  readonly reached?: Promise<void>;
 }
 
 /** Options of `readFile`. */
@@ -119,7 +121,7 @@ export class SftpClient extends SftpRequests {
   static async open(
     pipe: BytePipe,
     options: SftpClientOptions = {},
-    { explain, started }: ProgramKnowledge = {},
+    { explain, started, reached }: ProgramKnowledge = {},
   ): Promise<SftpClient> {
     const { signal, maxPacket, early, extensions, limits } = options;
     if (typeof pipe?.open !== 'function') throw new SshError('bad-argument', 'SFTP needs a byte pipe to run on');
@@ -128,7 +130,7 @@ export class SftpClient extends SftpRequests {
     const stallTimeout = options.stallTimeout ?? DEFAULT_STALL_TIMEOUT;
     const linkOptions = { clock, stallTimeout, extensions, limits, ...(maxPacket === undefined ? {} : { maxPacket }) };
     const handling = early === 'send' ? 'send' : early ? 'hold' : 'refuse';
-    const link = new Link(pipe, { ...linkOptions, early: handling, explain });
+    const link = new Link(pipe, { ...linkOptions, early: handling, explain, reached });
     started?.catch((error) => link.fail(error));
     if (options.openLane !== undefined) link.pool = new LanePool(options.openLane, linkOptions, link);
     const ready = greet(link, stallTimeout, signal);

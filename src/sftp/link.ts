@@ -24,6 +24,8 @@ export interface LinkOptions {
   readonly early?: Early | undefined;
   /** Adds to an error that comes in place of VERSION what the caller knows of it. */
   readonly explain?: ((cause: SshError) => SshError) | undefined;
+  /** Resolves when what is said reaches the server: until then it owes no answer. Default: it does from the start. */
+  readonly reached?: Promise<void> | undefined;
   /** What the server takes, whatever it says. */
   readonly limits?: ServerLimits | undefined;
   /** Extended requests in place of what the server announces: a version, or `undefined` for one that it does wrong. */
@@ -58,8 +60,6 @@ export class Link implements PipeSink {
   readonly handles: OpenHandles;
   /** Resolves when VERSION has come, and with it `extensions`; rejects with what came in its place. */
   ready: Promise<void> = Promise.resolve();
-  /** When anything last came from the server. */
-  heardAt = 0;
   /** Where further channels for an upload come from, and where those go back to. */
   pool: LinkPool | undefined;
 
@@ -73,6 +73,8 @@ export class Link implements PipeSink {
   #onReady: (() => void) | undefined;
   #onFailed: ((cause: SshError) => void) | undefined;
   #cause: SshError | undefined;
+  #heardAt = 0;
+  #isReached: boolean;
   #closed = false;
   /** `ending`: instead of VERSION came something that ends the link at the end of this turn of events. */
   #greeting: 'awaited' | 'ending' | 'over' = 'awaited';
@@ -87,6 +89,12 @@ export class Link implements PipeSink {
 
   constructor(pipe: BytePipe, options: LinkOptions) {
     this.#pipe = pipe;
+    this.#isReached = options.reached === undefined;
+    const reached = (): void => {
+      this.#heardAt = this.clock.now();
+      this.#isReached = true;
+    };
+    options.reached?.then(reached, () => undefined); // whatever fails there ends the pipe
     this.#explain = options.explain ?? ((cause) => cause);
     this.clock = options.clock;
     this.stallTimeout = options.stallTimeout;
@@ -111,9 +119,14 @@ export class Link implements PipeSink {
   start(onReady: () => void, onFailed: (cause: SshError) => void): void {
     this.#onReady = onReady;
     this.#onFailed = onFailed;
-    this.heardAt = this.clock.now();
+    this.#heardAt = this.clock.now();
     this.#pipe.open(this);
     this.turn(() => this.#requester.start());
+  }
+
+  /** When anything last came from the server, or it had no reason to say anything. */
+  get heardAt(): number {
+    return this.#isReached ? this.#heardAt : this.clock.now();
   }
 
   /** Whether VERSION has not come yet: nobody knows what the server offers. */
@@ -245,7 +258,7 @@ export class Link implements PipeSink {
 
   data(bytes: Uint8Array): void {
     if (this.#cause !== undefined || this.#greeting === 'ending') return;
-    this.heardAt = this.clock.now();
+    this.#heardAt = this.clock.now();
     this.#kept = 0;
     const { length } = bytes;
     try {
