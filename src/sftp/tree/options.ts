@@ -61,6 +61,11 @@ export interface TreeOptions
    * changed later. `different`: replaced if size or time of change differ, which wants `preserve` to be of use. Default: `always`.
    */
   readonly overwrite?: 'always' | 'never' | 'newer' | 'different' | undefined;
+  /**
+   * For uploads: whether files are written under temporary names and renamed when they are whole. False is for servers that
+   * cannot replace a file by renaming; a file that is there is overwritten then. Default: true.
+   */
+  readonly atomic?: boolean | undefined;
   /** Files under way at once, at least 1; fewer where the server takes fewer open files. Default: 64. */
   readonly concurrency?: number | undefined;
   /** Whether the first file that fails ends everything, with its error. Default: false: `failed` has them all. */

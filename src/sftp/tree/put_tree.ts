@@ -81,7 +81,7 @@ class TreeUpload {
   readonly #lanes: TreeLanes;
 
   constructor(session: TreeSession, options: TreeOptions) {
-    const { stallTimeout, requests, requestSize, lanes, preserve, resume, sparse, sync, verify } = options;
+    const { stallTimeout, requests, requestSize, lanes, atomic, preserve, resume, sparse, sync, verify } = options;
     this.#session = session;
     this.#files = needFiles(session.files);
     this.#symlinks = choice('symlinks', options.symlinks, ['skip', 'follow', 'copy']);
@@ -90,7 +90,7 @@ class TreeUpload {
     this.#run = new TreeRun(session.link, options);
     this.#call = { signal: this.#run.signal, stallTimeout };
     this.#lanes = new TreeLanes(session.link, whole('lanes', lanes ?? DEFAULT_LANES, 1), this.#call);
-    const transfer = { ...this.#call, requests, requestSize, lanes, preserve, resume, sparse, sync, verify };
+    const transfer = { ...this.#call, requests, requestSize, lanes, atomic, preserve, resume, sparse, sync, verify };
     this.#transfer = transfer;
   }
 
@@ -249,6 +249,7 @@ class TreeUpload {
   ): Promise<TransferStats | undefined> {
     const target = await this.#target(place, remote);
     if (this.#keeps(path, attrs, target)) return undefined;
+    if (this.#transfer.atomic === false) needFile(remote, target);
     const lanes = this.#lanes;
     let before = 0;
     const moved = (progress: { readonly bytes: number }): void => {
@@ -281,7 +282,7 @@ class TreeUpload {
   /** What stands at a path, as far as that has to be known before the transfer. */
   async #target(place: Place, remote: RemotePath): Promise<Attributes | 'absent' | undefined> {
     if (place.state === 'fresh') return 'absent';
-    return this.#overwrite === 'always' ? undefined : this.#standing(remote);
+    return this.#overwrite === 'always' && this.#transfer.atomic !== false ? undefined : this.#standing(remote);
   }
 
   async #standing(remote: RemotePath): Promise<Attributes | 'absent'> {
@@ -336,6 +337,13 @@ class TreeUpload {
       throw error;
     }
   }
+}
+
+/** Throws where something stands that must not be written to in place: behind a link there is another file, a pipe may hang. */
+function needFile(remote: RemotePath, target: Attributes | 'absent' | undefined): void {
+  const kind = target === undefined || target === 'absent' ? 'file' : fileKind(target);
+  if (kind === 'file' || kind === 'unknown') return;
+  throw targetExists('put', remote, ` and is no file but a ${kind}: move it away`);
 }
 
 /** Local attributes as SFTP has them: whole seconds. */

@@ -310,6 +310,24 @@ describe('putTree', () => {
     });
   });
 
+  it('atomic: false writes files in place, and through nothing but files', async () => {
+    const log: string[] = [];
+    const remote = { '/out/a': 'old and longer', '/secret': 's' };
+    await withTrees({ local: FILES, remote, backend: (served) => logged(served, log) }, async ({ sftp, remote }) => {
+      remote.symlink('/secret', '/out/link');
+      remote.mkdir('/out/b', {});
+      remote.symlink('/secret', '/out/b/c');
+      const result = await sftp.putTree('t', '/out', { atomic: false });
+      assert.deepEqual(remoteTree(remote, '/out'), { ...TREE, 'b/c': '-> /secret', link: '-> /secret' });
+      assert.equal(new TextDecoder().decode(remote.get('/secret')), 's');
+      assert.ok(!log.some((line) => /rename/i.test(line)), 'nothing is renamed');
+      assert.deepEqual(
+        result.failed.map(({ path, error }) => [path, error.code]),
+        [['b/c', 'target-exists']],
+      );
+    });
+  });
+
   it('names that are not text are told, never sent as others', async () => {
     await withTrees(
       { local: { 't/ok': 'x', 't/lone\ud800': 'y', 't/real\ufffd': 'z' } },
