@@ -29,13 +29,13 @@ interface Far {
   content(path: string): Uint8Array;
 }
 
-/** A server whose windows do not grow and that allows `allowed` sessions, `milliseconds` away. */
-async function far(milliseconds: number, allowed: number): Promise<Far> {
+/** A server whose windows do not grow and that allows `allowed` sessions, `milliseconds` away, `rate` bytes in each. */
+async function far(milliseconds: number, allowed: number, rate?: number): Promise<Far> {
   const time = (): number => 1_700_000_000_000;
   const files = memoryFiles({ now: time, files: {} });
   const sessions = { running: 0, most: 0, started: 0 };
   const pair = await ApiPair.start({
-    line: { milliseconds: milliseconds / 2 },
+    line: { milliseconds: milliseconds / 2, rate },
     server: (clock) => {
       const subsystem = sftpSubsystem(files, { now: time, clock });
       return {
@@ -87,6 +87,15 @@ describe('a large upload to a server far away', () => {
     assert.ok(equalBytes(content('/big'), BIG));
     assert.deepEqual([lanes, sessions.running], [2, 2]);
     await now(ssh.subsystem('sftp'));
+    await now(ssh.close());
+  });
+
+  it('stays on one session where the line is narrow, and not the window', async () => {
+    const { ssh, sftp, sessions, now, content } = await far(100, 10, 250);
+    const { lanes, rate } = await now(sftp.put(BIG.subarray(0, 1024 * KIB), '/big', OPTIONS));
+    assert.ok(equalBytes(content('/big'), BIG.subarray(0, 1024 * KIB)));
+    assert.deepEqual([lanes, sessions.started], [1, 1]);
+    assert.ok(rate > 150_000, `${rate} of 250000 bytes a second`); // what is written at once arrives at once
     await now(ssh.close());
   });
 
