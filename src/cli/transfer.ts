@@ -28,7 +28,14 @@ export async function transfer(
   try {
     const sftp = await ssh.sftp({ signal, early: true });
     const meter = progressMeter(command, name);
-    const started = performance.now();
+    // requests may be on their way before anybody is logged in, and are not answered until then
+    let started = performance.now();
+    ssh.loggedIn.then(
+      () => {
+        started = performance.now();
+      },
+      () => {},
+    );
     const summary = await move({ sftp, signal, choice, meter, local: (path) => path }).catch(async (error) => {
       meter?.clear();
       await lastWords(sftp, error);
