@@ -141,7 +141,7 @@ export function putCommand(values: Values, positionals: readonly string[]): PutC
   for (const option of ['resume', 'resume-target', 'recursive', 'overwrite', 'in-place']) {
     if (append && values[option]) throw bad(`--append and --${option} contradict each other: give one`);
   }
-  for (const option of ['resume', 'resume-target', 'recursive']) {
+  for (const option of ['resume', 'resume-target']) {
     if (values['in-place'] && values[option]) throw bad(`--in-place and --${option} contradict each other: give one`);
   }
   return { name: 'put', locals, remote, inPlace: values['in-place'] === true, append, ...transferChoice(values) };

@@ -50,7 +50,7 @@ export async function upload(moving: Moving, locals: readonly string[], target: 
   await eachOf([...uploads.entries()], async ([at, item]) => {
     try {
       if (moving.choice.recursive && (await isLocalDirectory(moving.local(item.local)))) {
-        await directory(moving, item, summary, tally.tree(at));
+        await directory(moving, item, target, summary, tally.tree(at));
       } else {
         await file(moving, item, target, summary, progressOf(moving, tally, at, item, isMany));
       }
@@ -108,11 +108,12 @@ async function isLocalDirectory(path: string): Promise<boolean> {
 async function directory(
   { sftp, signal, choice, local: resolve }: Moving,
   { local, path, orInto }: Upload,
+  { inPlace }: UploadTarget,
   summary: Summary,
   onProgress: TreeOptions['onProgress'],
 ): Promise<void> {
   const isThere = orInto !== undefined && (await kindAt(sftp, path, signal)) === 'directory';
-  const options = { ...treeOptions(choice), signal, onProgress };
+  const options = { ...treeOptions(choice), ...(inPlace ? { atomic: false } : {}), signal, onProgress };
   summary.tree(local, await sftp.putTree(resolve(local), isThere ? (orInto as RemotePath) : path, options));
 }
 

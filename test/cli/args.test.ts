@@ -244,6 +244,7 @@ describe('parseCommand refuses', () => {
     ['get --overwrite no host:x', /--overwrite is always, never, newer or different, not 'no'/],
     ['get --verify host:x', /Something is missing/],
     ['get --verify md5 host:x', /--verify is size, hash or content, not 'md5'/],
+    ['put --in-place --resume x host:y', /--in-place and --resume contradict/],
     ['put --in-place --resume-target x host:y', /--in-place and --resume-target contradict/],
     ['get --resume-target --overwrite never host:x', /--resume-target and --overwrite contradict/],
     ['get --exclude *.o host:x', /--exclude is for directories: give -r too/],
