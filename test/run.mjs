@@ -5,7 +5,7 @@
  *   npm test -- node deno           only these steps: lint, typecheck, node, node24, deno, bun
  *   npm test -- --only sftp         only test files whose path contains `sftp` (may be given more than once)
  *   npm test -- --limit 60          seconds that one test file may take; default 600
- *   npm test -- --jobs 1            test files at a time; default 2
+ *   npm test -- --jobs 1            test files at a time; default: one more than there are processors, 3 at most
  *
  * `node` is the Node at hand, which runs JavaScript compiled into `build/`; `node24`, `deno` and `bun` run the source
  * as it is. The last line is `N passed, N failed, N skipped`, summed over the runtimes; a step that fails as a whole
@@ -32,6 +32,7 @@ import { installRuntimes, programOf, root, runtimes, toolOf, versionOf } from '.
 
 const FILE_LIMIT_SECONDS = 600; // the interoperability matrix takes minutes with pure cryptography
 const TOOL_LIMIT_SECONDS = 300;
+const MOST_JOBS = 3; // much of a test is waiting for a server; more at once make time limits too short
 const TOLD_AGAIN = 30; // failed files told in full at the end: when more fail, it is for one reason
 const steps = ['lint', 'typecheck', ...runtimes.map((each) => each.name)];
 
@@ -53,7 +54,7 @@ function commandLine() {
   const options = {
     only: { type: 'string', multiple: true, default: [] },
     limit: { type: 'string', default: String(FILE_LIMIT_SECONDS) },
-    jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+    jobs: { type: 'string', default: String(Math.min(MOST_JOBS, availableParallelism() + 1)) },
   };
   try {
     return parseArgs({ allowPositionals: true, options });

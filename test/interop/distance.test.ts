@@ -83,24 +83,24 @@ function transfers(place: () => Place, skip: { readonly skip?: string }): void {
     await tryOperations(sftp, username, files);
   });
   for (const delay of [0, FAR]) {
-    for (const { name, client, transfer } of modes) {
-      it(`${delay} ms: ${name}`, { ...skip, timeout: 180_000 }, async () => {
-        const { username, auth, files, ...near } = place();
-        const port = delay === 0 ? near.port : (relay as DelayProxy).port;
+    it(`${delay} ms away`, { ...skip, timeout: 300_000 }, async () => {
+      const { username, auth, files, ...near } = place();
+      const port = delay === 0 ? near.port : (relay as DelayProxy).port;
+      const whole = delay === 0 ? NEAR_SIZE : FAR_SIZE;
+      for (const { name, client, transfer } of isThorough || delay === 0 ? modes : modes.slice(0, 1)) {
         const hostKey = api.insecureAcceptAny();
         await using ssh = await api.connect({ host: '127.0.0.1', port, username, auth, hostKey, ...client });
         await using sftp = await ssh.sftp();
-        const whole = delay === 0 ? NEAR_SIZE : FAR_SIZE;
         const expected = content.subarray(0, transfer.requests === 1 ? ONE_BY_ONE : whole);
         // not every server can replace a file
         for (const old of ['put', 'got']) await rm(`${files}/${old}`, { force: true });
         await writeFile(`${files}/source`, expected);
         await sftp.put(`${files}/source`, `${files}/put`, transfer);
-        assert.equal(Buffer.compare(await readFile(`${files}/put`), expected), 0, 'what was put');
+        assert.equal(Buffer.compare(await readFile(`${files}/put`), expected), 0, `what was put, ${name}`);
         await sftp.get(`${files}/put`, `${files}/got`, transfer);
-        assert.equal(Buffer.compare(await readFile(`${files}/got`), expected), 0, 'what was got');
-      });
-    }
+        assert.equal(Buffer.compare(await readFile(`${files}/got`), expected), 0, `what was got, ${name}`);
+      }
+    });
   }
 }
 
