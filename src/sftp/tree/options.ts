@@ -2,7 +2,7 @@
 
 import { SshError } from '../../errors.ts';
 import type { GetOptions } from '../get_options.ts';
-import type { TransferOptions } from '../options.ts';
+import type { TransferOptions, TransferStats } from '../options.ts';
 import type { Attributes } from '../proto/attrs.ts';
 
 /** What an entry of a tree is; `other` is a device, pipe or socket. */
@@ -86,8 +86,11 @@ export interface FailedEntry {
   readonly error: SshError;
 }
 
-/** What became of a tree. */
-export interface TreeResult {
+/**
+ * What became of a tree. `requests` and `shortReads` are of all files together, `maxRequestsInFlight` and `maxBytesInFlight` of
+ * the one that had most, `lanes` all channels that carried files at the same time.
+ */
+export interface TreeResult extends TransferStats {
   /** Files that were moved whole. */
   readonly files: number;
   /** Directories that are in the target now, without the root; also those that were there. */
@@ -96,11 +99,8 @@ export interface TreeResult {
   readonly links: number;
   /** Bytes of content that were moved. */
   readonly bytes: number;
-  /** READs or WRITEs that were sent. */
-  readonly requests: number;
+  /** From the call to the end. */
   readonly seconds: number;
-  /** Bytes a second. */
-  readonly rate: number;
   /** What was left alone on purpose, the first 10 000; `skippedTotal` counts all. */
   readonly skipped: readonly SkippedEntry[];
   readonly skippedTotal: number;

@@ -275,6 +275,7 @@ class TreeUpload {
         if (!isHuge) lanes.give(link, size);
       });
     lanes.whole(remote);
+    this.#run.report.channels(lanes.count);
     for (const warning of result.warnings) this.#run.report.warn(`${printable(path, 1024)}: ${warning}`);
     return result;
   }

@@ -2,6 +2,8 @@
 
 import type { SshError } from '../../errors.ts';
 import type { Clock } from '../../io/clock.ts';
+import { newCounters } from '../counters.ts';
+import type { TransferStats } from '../options.ts';
 import { perSecond, RateMeter } from '../rate.ts';
 import {
   type FailedEntry,
@@ -40,7 +42,9 @@ export class TreeReport {
   #bytes = 0;
   #through = 0;
   #under = 0;
-  #requests = 0;
+  readonly #counters = newCounters();
+  /** What the last file said of the channel. */
+  #channel: Pick<TransferStats, 'roundTrip' | 'window' | 'adjustments'> = {};
   #total = 0;
   #filesTotal = 0;
 
@@ -86,14 +90,30 @@ export class TreeReport {
     this.#tell(path);
   }
 
-  /** A file is whole, of which `bytes` were moved. `before`: what was said of it last. */
-  whole(path: string, bytes: number, before: number, requests: number): void {
+  /** A file is whole. `before`: what was said of it last. */
+  whole(path: string, stats: TransferStats, before: number): void {
+    const all = this.#counters;
     this.#under -= before;
-    this.#bytes += bytes;
-    this.#through += Math.max(before, bytes); // what an earlier transfer had left counts as progress
-    this.#requests += requests;
+    this.#bytes += stats.bytes;
+    this.#through += Math.max(before, stats.bytes); // what an earlier transfer had left counts as progress
+    all.requests += stats.requests;
+    all.shortReads += stats.shortReads;
+    all.maxRequestsInFlight = Math.max(all.maxRequestsInFlight, stats.maxRequestsInFlight);
+    all.maxBytesInFlight = Math.max(all.maxBytesInFlight, stats.maxBytesInFlight);
+    this.channels(stats.lanes);
+    const { roundTrip, window, adjustments } = stats;
+    this.#channel = {
+      ...(roundTrip === undefined ? {} : { roundTrip }),
+      ...(window === undefined ? {} : { window }),
+      ...(adjustments === undefined ? {} : { adjustments }),
+    };
     this.files++;
     this.#tell(path);
+  }
+
+  /** So many channels carry files now. */
+  channels(count: number): void {
+    this.#counters.lanes = Math.max(this.#counters.lanes, count);
   }
 
   /** A file came to nothing. */
@@ -121,8 +141,9 @@ export class TreeReport {
       files: this.files,
       directories: this.directories,
       links: this.links,
+      ...this.#counters,
+      ...this.#channel,
       bytes: this.#bytes,
-      requests: this.#requests,
       seconds: milliseconds / 1000,
       rate: perSecond(this.#bytes, milliseconds),
       skipped: this.#skipped.items,

@@ -211,7 +211,7 @@ export class TreeRun {
           report.unexpect(expected);
         }
       }
-      if (stats !== undefined) report.whole(path, stats.bytes, before, stats.requests);
+      if (stats !== undefined) report.whole(path, stats, before);
     };
     return this.entry(directory, path, work, expected);
   }

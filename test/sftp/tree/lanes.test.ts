@@ -99,7 +99,8 @@ describe('putTree over lanes', () => {
     const alone = await upload({ options: { lanes: 1 } });
     assert.equal(alone.far.asked, 1);
     const several = await upload();
-    const { seconds } = assertWhole(several);
+    const { seconds, lanes, roundTrip, requests } = assertWhole(several);
+    assert.deepEqual([lanes, roundTrip, requests], [several.far.asked, 100, FILES * 4]);
     assert.ok(seconds < assertWhole(alone).seconds / 2, `${seconds} s`);
     const { far } = several;
     assert.ok(far.asked > 2 && far.asked <= 8, `${far.asked} sessions`);
