@@ -225,6 +225,8 @@ describe('uploads over lanes under random servers', () => {
             ];
       const dying = pick(random, [undefined, undefined, 0, 1, 2]);
       const clock = new VirtualClock();
+      const controller = new AbortController();
+      const abortAfter = drawBelow(random, 4) === 0 ? drawBelow(random, 4000) : undefined;
       const far = new FarSessions({
         clock,
         roundTrip: 20 + drawBelow(random, 200),
@@ -255,14 +257,16 @@ describe('uploads over lanes under random servers', () => {
         return promise;
       };
       const client = await run(SftpClient.open(await run(opening), { clock, openLane: far.open }));
-      const options = { requests: pick(random, [4, 16, 128]), requestSize: 1024 + drawBelow(random, 2048) };
+      const { signal } = controller;
+      const options = { requests: pick(random, [4, 16, 128]), requestSize: 1024 + drawBelow(random, 2048), signal };
+      if (abortAfter !== undefined) clock.after(abortAfter, () => controller.abort());
       const result = await run(client.put(bytes, '/f', options).catch((error: SshError) => error));
       if (result instanceof SshError) {
-        assert.ok(badAt !== undefined || dying !== undefined, result.message);
+        assert.ok(badAt !== undefined || dying !== undefined || abortAfter !== undefined, result.message);
         const safe = confirmed.contiguousFrom(0);
         assert.ok((result.transferred ?? 0) <= safe, `${result.transferred} is more than ${safe}`);
         if (result.code === 'sftp-status') assert.equal(result.status, 4);
-        else assert.equal(result.code, 'connection-lost', result.message);
+        else assert.ok(['connection-lost', 'aborted'].includes(result.code), result.message);
         if (result.code === 'sftp-status' && dying === undefined) assert.equal(result.transferred, safe);
       } else {
         assert.equal(badAt, undefined);
