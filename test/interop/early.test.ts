@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { AuthMethod } from '../../src/client/auth.ts';
 import type { SshClient } from '../../src/ssh_client.ts';
 import { api } from '../support/connect.ts';
 import * as asyncssh from '../support/peers/asyncssh.ts';
@@ -14,17 +15,17 @@ import { patterned } from '../support/scripted_sftp.ts';
 const LIMIT = 30_000;
 const BYTES = patterned(100_000);
 
-function connect(peer: Peer, key: 'ed25519' | 'rsa' = 'ed25519'): Promise<SshClient> {
+function connect(peer: Peer, key: 'ed25519' | 'rsa' = 'ed25519', before: AuthMethod[] = []): Promise<SshClient> {
   const { host, port, username } = peer;
-  const auth = [api.keyFile(peer.keys[key].openssh)];
-  return api.connect({ host, port, username, auth, hostKey: api.knownHosts(peer.knownHosts) });
+  const auth = [...before, api.keyFile(peer.keys[key].openssh)];
+  return api.connect({ host, port, username, auth, hostKey: api.knownHosts(peer.knownHosts), early: true });
 }
 
 /** A file there and back, each on a connection of its own, as the command does it. */
 async function thereAndBack(peer: Peer): Promise<void> {
   const path = `${peer.files}/early`;
-  {
-    await using ssh = await connect(peer);
+  for (const before of [[], [api.key(api.generateKey('stranger'))]]) {
+    await using ssh = await connect(peer, 'ed25519', before);
     const sftp = await ssh.sftp({ early: true });
     await sftp.put(BYTES, path);
   }
@@ -56,6 +57,7 @@ describe('early, OpenSSH without', () => {
   const none = usePeer(openssh.available(), () => openssh.startSshd({ config: ['Subsystem other /bin/false'] }));
   it('the subsystem says so, and the connection goes on', { ...none.options, timeout: LIMIT }, async () => {
     await using ssh = await connect(none.peer);
+    await ssh.loggedIn;
     const sftp = await ssh.sftp({ early: true });
     const error = await rejectsWith(sftp.stat('/'), 'sftp-unavailable');
     assert.match(error.message, /refused the subsystem "sftp"/);
