@@ -20,6 +20,8 @@ export interface LocalStat {
   readonly modified?: number;
   /** Time of the last access: seconds since 1970, with fractions. */
   readonly accessed?: number;
+  /** Tells the file from every other there is now, whatever its name; absent where the platform cannot. */
+  readonly id?: string;
 }
 
 /** What can be set of a file or directory; what is absent stays. */
@@ -43,9 +45,9 @@ export interface LocalOpenOptions {
   readonly access: 'read' | 'write';
   /**
    * For writing: `new` creates and rejects when the path exists; `replace` creates or empties; `keep` creates or opens
-   * with its content. Default: `replace`.
+   * with its content; `never` opens with its content and rejects when nothing is there. Default: `replace`.
    */
-  readonly create?: 'new' | 'replace' | 'keep';
+  readonly create?: 'new' | 'replace' | 'keep' | 'never';
   /**
    * POSIX permission bits of a file that is created: exactly these, whatever the umask says, since they are as a rule
    * those of the file that is about to be replaced. Absent: what the platform gives new files. Ignored where there are none.

@@ -33,6 +33,11 @@ export interface Output {
 export interface Fate {
   /** Opens it to be read. */
   readonly reopen: () => Promise<LocalFile>;
+  /**
+   * Before the file is cut: takes it to where no other transfer finds it. Absent where none would. Rejects where another has it
+   * by now: then it is not for us to cut.
+   */
+  claim?(): Promise<void>;
   /** All is there, and the file closed. */
   keep(): Promise<void>;
   /** It failed. Bytes up to `sure` are there and nothing else is; `undefined`: nobody knows. Resolves as `Output.discard`. */
@@ -95,7 +100,7 @@ export class FileOutput implements Output {
     let sure = this.#state === 'written' ? this.sink.contiguous : undefined;
     if (this.#state === 'open') {
       await this.sink.idle();
-      sure = await this.#cut().catch(() => undefined);
+      sure = await this.#cut().catch(() => undefined); // what is not cut may have holes
       if (this.#fate !== undefined) await this.#file.close().catch(() => undefined);
     }
     return this.#fate?.drop(error, sure);
@@ -103,6 +108,7 @@ export class FileOutput implements Output {
 
   async #cut(): Promise<number | undefined> {
     if (this.#placement.inOrder) return undefined;
+    await this.#fate?.claim?.();
     const { contiguous } = this.sink;
     await this.#file.truncate(contiguous - this.#placement.origin);
     return contiguous;

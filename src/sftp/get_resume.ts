@@ -6,6 +6,7 @@ import type { LocalFiles } from '../io/local_files.ts';
 import type { GetHints, GetOptions } from './get_options.ts';
 import { type Fate, FileOutput, moveToTarget, type Output, type Place } from './get_output.ts';
 import type { OpenHandle } from './operations.ts';
+import { temporaryPath } from './path.ts';
 import {
   type Beginning,
   differsWarning,
@@ -47,10 +48,15 @@ export async function resumedFile(
     warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
   }
   const start = trusted ?? 0;
-  const part = found?.isTarget && start === 0 ? undefined : found;
+  // never emptied: another transfer may be writing it, and would take what it wrote for being there
+  if (start === 0 && found?.isTarget === false) {
+    await files.remove(paths.kept);
+    await files.remove(paths.torn);
+  }
+  const part = start === 0 ? undefined : found;
   if (part !== undefined && part.path !== paths.torn) await files.rename(part.path, paths.torn);
   const permissions = there?.permissions === undefined ? {} : { permissions: there.permissions };
-  const create = part === undefined ? 'new' : start > 0 ? 'keep' : 'replace';
+  const create = part === undefined ? 'new' : 'never';
   const file = await files
     .open(paths.torn, { access: 'write', create, ...permissions })
     .catch(async (error: unknown) => {
@@ -58,8 +64,23 @@ export async function resumedFile(
         await files.rename(paths.torn, part.path).catch(() => undefined);
       throw error;
     });
-  const holesFrom = options.sparse ? await file.size() : undefined;
-  return new FileOutput(file, partFate(files, paths, target, options), { origin: 0, start, span, holesFrom }, options);
+  try {
+    const { id, size } = await file.stat();
+    if (size < start) throw isTaken(paths.torn);
+    const holesFrom = options.sparse ? size : undefined;
+    const fate = partFate(files, paths, target, options, id);
+    return new FileOutput(file, fate, { origin: 0, start, span, holesFrom }, options);
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Another transfer works on the same part: only one of them may go on. */
+function isTaken(path: string): SshError {
+  const shown = printable(path, 1024);
+  const message = `resume: another transfer has taken ${shown}, which this one was writing: run one at a time`;
+  return new SshError('bad-local-file', message, { operation: 'open', path: shown });
 }
 
 async function findPart(
@@ -98,26 +119,48 @@ async function trustedOf(
   }
 }
 
-/** What becomes of a part: when the transfer fails it stays, unless what it holds is wrong. */
-function partFate(files: LocalFiles, paths: Unfinished<string>, target: string, options: GetOptions): Fate {
+/**
+ * What becomes of a part: when the transfer fails it stays, unless what it holds is wrong. Another transfer may have given it
+ * another name meanwhile, or put another file in its place: `id` tells them apart.
+ */
+function partFate(
+  files: LocalFiles,
+  paths: Unfinished<string>,
+  target: string,
+  options: GetOptions,
+  id: string | undefined,
+): Fate {
+  let path = paths.torn;
+  const isAt = async (name: string): Promise<boolean> => {
+    const there = await files.stat(name);
+    return there !== undefined && there.id === id;
+  };
   return {
     reopen: () => files.open(paths.torn, { access: 'read' }),
-    keep: () => moveToTarget(files, paths.torn, target, options),
+    claim: async () => {
+      if (!(await isAt(path))) throw isTaken(path);
+      const aside = files.beside(target, temporaryPath(files.name(target)) as string);
+      await files.rename(path, aside);
+      path = aside;
+    },
+    keep: async () => {
+      if (!(await isAt(path))) throw isTaken(path);
+      await moveToTarget(files, path, target, options);
+    },
     drop: async (error, sure) => {
-      const isWrong = error.code === 'content-differs' || error.code === 'incomplete';
-      if (sure === 0 || isWrong) {
-        await files.remove(paths.torn);
+      if (!(await isAt(path))) {
+        // Another transfer gave it this name, and may have cut it before what was written here: nobody can tell what is whole.
+        if (await isAt(paths.kept)) await files.remove(paths.kept);
         return undefined;
       }
-      if (sure === undefined) return printable(paths.torn, 1024);
-      try {
-        await files.rename(paths.torn, paths.kept);
-      } catch (reason) {
-        // Another transfer took it, and may have cut it before what was written here: nobody can tell what is whole.
-        if ((await files.stat(paths.torn)) === undefined) await files.remove(paths.kept);
-        throw reason;
+      const isWrong = error.code === 'content-differs' || error.code === 'incomplete';
+      if (sure === 0 || isWrong) {
+        await files.remove(path);
+        return undefined;
       }
-      return printable(paths.kept, 1024);
+      const name = sure === undefined ? paths.torn : paths.kept;
+      if (path !== name) await files.rename(path, name);
+      return printable(name, 1024);
     },
   };
 }

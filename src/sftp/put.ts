@@ -17,7 +17,7 @@ import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
 import { type Input, openInput } from './put_input.ts';
 import { checkPutOptions, checkSource, type LocalSource, type PutOptions, type PutResult } from './put_options.ts';
-import { keepPart, openInPlace, openPart, type PartTarget } from './put_resume.ts';
+import { ifTold, keepPart, openInPlace, openPart, type PartTarget, whyNotOurs } from './put_resume.ts';
 import { moveIntoPlace, openTarget, type PutHints, removeTemporary, type Target } from './put_target.ts';
 import { resumableError, withProgressFrom } from './resume.ts';
 import type { WriteSource } from './source.ts';
@@ -133,6 +133,8 @@ class Upload {
   readonly #wanted: Attributes;
   #running: Running | undefined;
   #isOpen = true;
+  /** Why the part is not for us to keep, move or remove. */
+  #notOurs: SshError | undefined;
 
   constructor(target: Target | PartTarget, input: Input, options: PutOptions, warnings: string[]) {
     this.#target = target;
@@ -154,6 +156,10 @@ class Upload {
     try {
       const stats = await this.#write(source);
       if (digests !== undefined) await this.#verify(stats.bytes, await digests());
+      if ('paths' in this.#target) {
+        this.#notOurs = await whyNotOurs(this.#target, this.#target.start + stats.bytes, this.#options);
+        if (this.#notOurs !== undefined) throw this.#notOurs;
+      }
       if (!plan.inPlace) await moveIntoPlace(file.link, plan.path, remote, this.#options);
       return stats;
     } catch (error) {
@@ -181,7 +187,7 @@ class Upload {
     this.#running = startWrite(file, source, start, total, options, span, onSent);
     const stats = await this.#running.done;
     if (tail === undefined) {
-      await this.#check(stats.bytes, await sizeAndMode(fstat(file, options)));
+      await this.#check(stats.bytes, await ifTold(fstat(file, options)));
       if (options.sync) await fsync(file, options);
       await this.#close();
     } else {
@@ -197,12 +203,12 @@ class Upload {
 
   async #checkTail(written: number, tail: Tail): Promise<void> {
     const { file, plan } = this.#target;
-    let attrs = await sizeAndMode(tail.attrs);
+    let attrs = await ifTold(tail.attrs);
     await tail.flushed;
     await tail.closed;
     // a server that looked before it had written is asked again
     if (attrs.size !== this.#target.start + written) {
-      attrs = await sizeAndMode(stat(file.link, packets.stat, plan.path, this.#options));
+      attrs = await ifTold(stat(file.link, packets.stat, plan.path, this.#options));
     }
     await this.#check(written, attrs);
   }
@@ -259,6 +265,7 @@ class Upload {
   /** Removes what is not whole, unless it is written in place or to be resumed. The error to tell. */
   async #failed(error: SshError): Promise<SshError> {
     const { file, plan, skip } = this.#target;
+    if (error === this.#notOurs) return error;
     if ('paths' in this.#target) {
       const isOrdered = this.#running === undefined || this.#running.lanes() <= 1;
       const { transferred = this.#running === undefined ? 0 : undefined } = error;
@@ -269,16 +276,6 @@ class Upload {
     if (this.#isOpen) closeQuietly(file);
     if (!plan.inPlace) await removeTemporary(file.link, plan.path, error);
     return error;
-  }
-}
-
-/** What FSTAT or STAT says; a server that refuses it may. */
-async function sizeAndMode(asked: Promise<Attributes>): Promise<Attributes> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return {};
-    throw error;
   }
 }
 

@@ -4,8 +4,9 @@ import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
 import type { Link } from './link.ts';
-import { closeHandle, closeQuietly, fstat, type OpenHandle, openFile, pathRequest } from './operations.ts';
+import { closeHandle, closeQuietly, fstat, type OpenHandle, openFile, pathRequest, stat } from './operations.ts';
 import type { RemotePath } from './options.ts';
+import { temporaryPath } from './path.ts';
 import { type Attributes, encodeAttributes, fileKind } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
 import type { Input } from './put_input.ts';
@@ -66,12 +67,16 @@ export async function openPart(
     warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
   }
   const skip = trusted ?? 0;
-  const part = found?.isTarget && skip === 0 ? undefined : found;
+  const part = skip === 0 ? undefined : found;
+  // never emptied: another transfer may be writing it, and would take what it wrote for being there
+  const isUseless = found !== undefined && !found.isTarget && part === undefined;
+  const remove = (path: RemotePath): Promise<void> => pathRequest(link, packets.remove, 'remove', path, options);
+  if (isUseless && kept !== undefined) await remove(paths.kept);
+  if (torn !== undefined && (isUseless || (part !== undefined && part.path !== paths.torn))) await remove(paths.torn);
   if (part !== undefined && part.path !== paths.torn) {
-    if (torn !== undefined) await pathRequest(link, packets.remove, 'remove', paths.torn, options);
     await moveIntoPlace(link, part.path, paths.torn, { ...options, overwrite: false });
   }
-  const flags = { write: true, create: true, truncate: skip === 0, exclusive: part === undefined };
+  const flags = { write: true, create: part === undefined, exclusive: part === undefined };
   const attrs = plan.permissions === undefined ? {} : { permissions: plan.permissions };
   const orphan = (late: OpenHandle): void => {
     closeQuietly(late);
@@ -81,6 +86,7 @@ export async function openPart(
     if (part?.isTarget) await moveIntoPlace(link, paths.torn, remote, { overwrite: false }).catch(() => undefined);
     throw error;
   });
+  if (skip > 0) await needLength(file, paths.torn, skip, options);
   return {
     plan: { ...plan, path: paths.torn },
     file,
@@ -90,6 +96,43 @@ export async function openPart(
     span,
     length: skip === 0 ? 0 : (part?.length ?? 0),
   };
+}
+
+/** That what is gone on with is what was compared. Closes the file where it is not. */
+async function needLength(file: OpenHandle, path: RemotePath, least: number, options: PutOptions): Promise<void> {
+  try {
+    const { size } = await ifTold(fstat(file, options));
+    if (size !== undefined && size < least) throw isTaken(path);
+  } catch (error) {
+    closeQuietly(file);
+    throw error;
+  }
+}
+
+/** Another transfer works on the same part: only one of them may go on. */
+function isTaken(path: RemotePath): SshError {
+  const shown = printable(path, 1024);
+  const message = `resume: another transfer has taken ${shown}, which this one was writing: run one at a time`;
+  return new SshError('target-exists', message, { fault: 'policy', operation: 'put', path: shown });
+}
+
+/**
+ * Why a part that is whole, and closed, must not get the name of the target: it has another name by now, or another file stands in
+ * its place. `undefined`: neither seems so.
+ */
+export async function whyNotOurs(
+  { file, paths }: PartTarget,
+  size: number,
+  options: PutOptions,
+): Promise<SshError | undefined> {
+  const { link } = file;
+  const there = await existing(link, paths.torn, options);
+  if (there !== undefined && (there.size === undefined || there.size === size)) return undefined;
+  // who gave it that name may have cut it before what was written here: nobody can tell what of it is whole
+  if (there === undefined) {
+    await pathRequest(link, packets.remove, 'remove', paths.kept, options).catch(() => undefined);
+  }
+  return isTaken(paths.torn);
 }
 
 function findPart(
@@ -159,16 +202,53 @@ export async function keepPart(target: PartTarget, failed: FailedUpload): Promis
     return undefined;
   }
   const isWhole = isOpen ? sure !== undefined && isOrdered && error.code !== 'timeout' : error.operation !== 'close'; // what CLOSE would have said nobody knows
-  if (isWhole) {
-    try {
-      if (isOpen) await cut(file, sure ?? 0);
-      await moveIntoPlace(link, paths.torn, paths.kept, quick);
-      return printable(paths.kept, 1024);
-    } catch {
-      // it keeps the name that says that it may have holes
-    }
-  } else if (isOpen) closeQuietly(file);
-  return printable(paths.torn, 1024);
+  if (!isWhole) {
+    if (isOpen) closeQuietly(file);
+    return printable(paths.torn, 1024);
+  }
+  try {
+    if (isOpen) await cutAside(target, sure ?? 0);
+    else await moveIntoPlace(link, paths.torn, paths.kept, quick);
+    return printable(paths.kept, 1024);
+  } catch {
+    // it keeps the name that says that it may have holes
+    return printable(paths.torn, 1024);
+  }
+}
+
+/**
+ * Cuts the part and closes it, where no other transfer finds it: one that was writing it, too, may have given it the name of the
+ * target by now, and then it is not for us to cut.
+ */
+async function cutAside({ file, paths }: PartTarget, size: number): Promise<void> {
+  const { link } = file;
+  const quick = { stallTimeout: PATIENCE };
+  const aside = temporaryPath(paths.torn);
+  try {
+    await moveIntoPlace(link, paths.torn, aside, { ...quick, overwrite: false });
+  } catch (error) {
+    closeQuietly(file);
+    throw error;
+  }
+  let name = paths.torn;
+  try {
+    await cut(file, size);
+    const there = await ifTold(stat(link, packets.stat, aside, quick));
+    if (there.size !== undefined && there.size !== size) throw isTaken(paths.torn); // it was another's
+    name = paths.kept;
+  } finally {
+    await moveIntoPlace(link, aside, name, quick);
+  }
+}
+
+/** What FSTAT or STAT says; a server that refuses it may. */
+export async function ifTold(asked: Promise<Attributes>): Promise<Attributes> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof SshError && error.code === 'sftp-status') return {};
+    throw error;
+  }
 }
 
 /** Whether what was acknowledged may not be there, or not be right. */

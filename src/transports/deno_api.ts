@@ -24,6 +24,8 @@ export interface DenoFileInfo {
   readonly mode: number | null;
   readonly mtime: Date | null;
   readonly atime: Date | null;
+  readonly dev: number;
+  readonly ino: number | null;
 }
 
 /** What `readDir` yields; a link is neither file nor directory. */

@@ -18,6 +18,7 @@ const creation = {
   new: { createNew: true },
   replace: { create: true, truncate: true },
   keep: { create: true },
+  never: {},
 } as const;
 
 /** Bytes that are joined for one call: a call costs more than copying this much. */
@@ -133,13 +134,14 @@ async function setPermissions(path: string, permissions: number | undefined): Pr
 }
 
 function localStat(info: DenoFileInfo): LocalStat {
-  const { size, mode, mtime, atime } = info;
+  const { size, mode, mtime, atime, dev, ino } = info;
   return {
     kind: kindOf(info),
     size,
     ...(mode === null ? {} : { permissions: mode & 0o7777 }),
     ...(mtime === null ? {} : { modified: mtime.getTime() / 1000 }),
     ...(atime === null ? {} : { accessed: atime.getTime() / 1000 }),
+    ...(ino === null ? {} : { id: `${dev}:${ino}` }),
   };
 }
 

@@ -20,7 +20,7 @@ import { isWindowsName } from './windows_names.ts';
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants;
 
-const creation = { new: O_CREAT | O_EXCL, replace: O_CREAT | O_TRUNC, keep: O_CREAT } as const;
+const creation = { new: O_CREAT | O_EXCL, replace: O_CREAT | O_TRUNC, keep: O_CREAT, never: 0 } as const;
 
 /** A call of `node:fs` as a promise whose rejection names the file. */
 function done<T = void>(operation: string, path: string, start: (callback: Callback<T>) => void): Promise<T> {
@@ -135,6 +135,7 @@ function localStat(stats: fs.Stats): LocalStat {
     permissions: stats.mode & 0o7777,
     modified: stats.mtimeMs / 1000,
     accessed: stats.atimeMs / 1000,
+    id: `${stats.dev}:${stats.ino}`,
   };
 }
 

@@ -20,6 +20,7 @@ interface Node {
   accessed: number;
   /** What a symbolic link holds. */
   readonly target?: string;
+  readonly id: string;
 }
 
 export class MemoryFiles implements LocalFiles {
@@ -28,6 +29,7 @@ export class MemoryFiles implements LocalFiles {
   readonly log: string[] = [];
   /** Files that are open now. */
   opened = 0;
+  #made = 0;
   /** Which calls fail. */
   fail: (call: { readonly operation: string; readonly path: string }) => boolean = () => false;
   /** Milliseconds that a read or write takes. */
@@ -37,7 +39,7 @@ export class MemoryFiles implements LocalFiles {
 
   /** Directories need not be added: whatever has something below it is one. */
   add(path: string, bytes: Uint8Array, permissions = 0o644, kind: LocalKind = 'file'): this {
-    this.nodes.set(path, { bytes, permissions, kind, modified: this.now, accessed: this.now });
+    this.nodes.set(path, { bytes, permissions, kind, modified: this.now, accessed: this.now, id: `${this.#made++}` });
     return this;
   }
 
@@ -58,6 +60,7 @@ export class MemoryFiles implements LocalFiles {
     let node = this.nodes.get(real);
     if (access === 'read' && node === undefined) throw failed('open', path, 'not there');
     if (access === 'write' && create === 'new' && node !== undefined) throw failed('open', path, 'it is there');
+    if (access === 'write' && create === 'never' && node === undefined) throw failed('open', path, 'not there');
     if (node === undefined) {
       node = this.add(real, new Uint8Array(0), permissions).nodes.get(real) as Node;
     } else if (access === 'write' && create === 'replace') node.bytes = new Uint8Array(0);
@@ -187,7 +190,8 @@ export class MemoryFiles implements LocalFiles {
     if (this.nodes.has(path)) throw failed('link', path, 'it is there');
     const { now } = this;
     const bytes = toBytes(target);
-    this.nodes.set(path, { bytes, permissions: 0o777, kind: 'symlink', modified: now, accessed: now, target });
+    const id = `${this.#made++}`;
+    this.nodes.set(path, { bytes, permissions: 0o777, kind: 'symlink', modified: now, accessed: now, target, id });
   }
 
   async setAttributes(path: string, attributes: LocalAttributes): Promise<void> {
@@ -216,8 +220,8 @@ function failed(operation: string, path: string, why: string): SshError {
   return new SshError('bad-local-file', `${operation} ${path}: ${why}`, { operation, path });
 }
 
-function statOf({ kind, bytes, permissions, modified, accessed }: Node): LocalStat {
-  return { kind, size: bytes.length, permissions, modified, accessed };
+function statOf({ kind, bytes, permissions, modified, accessed, id }: Node): LocalStat {
+  return { kind, size: bytes.length, permissions, modified, accessed, id };
 }
 
 /** `bytes` with zeros behind, up to `size` of them. */

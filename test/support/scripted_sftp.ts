@@ -404,6 +404,7 @@ export class ScriptedSftp implements BytePipe {
     if (this.files.has(to) && !replace) return reply.status(id, 4);
     this.files.delete(from);
     this.files.set(to, node);
+    for (const [handle, path] of this.openHandles) if (path === from) this.openHandles.set(handle, to);
     return reply.status(id, 0);
   }
 

@@ -119,6 +119,9 @@ describe('local files', () => {
     assert.match(error.message, /it exists already$/);
     await using(files.open(path, { access: 'write', create: 'keep' }), (file) => file.write([pattern(1)], 1));
     assert.equal(readFileSync(path).length, 11);
+    await using(files.open(path, { access: 'write', create: 'never' }), (file) => file.write([pattern(1)], 11));
+    assert.equal(readFileSync(path).length, 12);
+    await rejectsWith(files.open(join(folder, 'nothing'), { access: 'write', create: 'never' }), 'bad-local-file');
     await using(files.open(path, { access: 'write' }), (file) => file.write([pattern(2)], 0));
     assert.equal(readFileSync(path).length, 2);
     const created = fresh();
@@ -152,8 +155,11 @@ describe('local files', () => {
     chmodSync(path, 0o640);
     utimesSync(path, 1_000_000_000.5, 1_100_000_000.25);
     const known = { kind: 'file', size: 5, permissions: 0o640, accessed: 1_000_000_000.5, modified: 1_100_000_000.25 };
-    assert.deepEqual(await files.stat(path), known);
-    assert.deepEqual(await using(files.open(path, { access: 'read' }), (file) => file.stat()), known);
+    const { id, ...found } = (await files.stat(path)) ?? assert.fail('nothing is there');
+    assert.deepEqual(found, known);
+    assert.deepEqual(await using(files.open(path, { access: 'read' }), (file) => file.stat()), { ...known, id });
+    assert.notEqual(id, undefined);
+    assert.notEqual((await files.stat(fresh('12345')))?.id, id);
     assert.equal((await files.stat(folder))?.kind, 'directory');
     const link = fresh();
     symlinkSync(path, link);
