@@ -29,7 +29,7 @@ export interface TransferReport {
   readonly maxBytesInFlight: number;
   /** READs that were answered with less than they asked for, other than at the end of a file. */
   readonly shortReads: number;
-  /** Channels that one file was spread over at the most. */
+  /** Channels that carried content at the same time, at the most. */
   readonly lanes: number;
   /** The smallest round trip seen, in milliseconds; `null` where none was measured. */
   readonly roundTrip: number | null;

@@ -1,6 +1,7 @@
 /** What became of everything that one command moved: sums over files and trees. */
 
 import { SshError, type SshErrorCode } from '../errors.ts';
+import type { TransferStats } from '../sftp/options.ts';
 import type { FailedEntry, SkippedEntry, TreeResult } from '../sftp/tree/options.ts';
 import type { MoveChoice } from './transfer_args.ts';
 
@@ -14,17 +15,8 @@ const fileCodes: ReadonlySet<SshErrorCode> = new Set<SshErrorCode>([
   'target-exists',
 ]);
 
-/** Of one file: what every transfer tells, and some do. */
-export interface FileFacts {
-  readonly bytes: number;
-  readonly requests: number;
-  readonly maxRequestsInFlight: number;
-  readonly maxBytesInFlight: number;
-  readonly shortReads: number;
-  readonly lanes?: number | undefined;
-  readonly roundTrip?: number | undefined;
-  readonly window?: number | undefined;
-  readonly adjustments?: number | undefined;
+/** Of one file. */
+export interface FileFacts extends Omit<TransferStats, 'seconds' | 'rate'> {
   readonly resumedFrom?: number | undefined;
   readonly warnings?: readonly string[] | undefined;
 }
@@ -60,7 +52,7 @@ export class Summary {
   }
 
   /** A whole tree; its paths are shown below `root`. */
-  tree(root: string, facts: TreeResult & Partial<FileFacts>): void {
+  tree(root: string, facts: TreeResult): void {
     this.files += facts.files;
     this.directories += facts.directories;
     this.links += facts.links;
@@ -72,13 +64,13 @@ export class Summary {
     this.#moved(facts);
   }
 
-  #moved(facts: Pick<FileFacts, 'bytes'> & Partial<FileFacts>): void {
+  #moved(facts: Omit<TransferStats, 'seconds' | 'rate'>): void {
     this.bytes += facts.bytes;
-    this.requests += facts.requests ?? 0;
-    this.maxRequestsInFlight = Math.max(this.maxRequestsInFlight, facts.maxRequestsInFlight ?? 0);
-    this.maxBytesInFlight = Math.max(this.maxBytesInFlight, facts.maxBytesInFlight ?? 0);
-    this.shortReads += facts.shortReads ?? 0;
-    this.lanes = Math.max(this.lanes, facts.lanes ?? 0);
+    this.requests += facts.requests;
+    this.maxRequestsInFlight = Math.max(this.maxRequestsInFlight, facts.maxRequestsInFlight);
+    this.maxBytesInFlight = Math.max(this.maxBytesInFlight, facts.maxBytesInFlight);
+    this.shortReads += facts.shortReads;
+    this.lanes = Math.max(this.lanes, facts.lanes);
     // counted from the opening of the channel on, which all share
     this.adjustments = Math.max(this.adjustments, facts.adjustments ?? 0);
     if (facts.window !== undefined) this.window = Math.max(this.window ?? 0, facts.window);

@@ -81,7 +81,7 @@ describe('Tally', () => {
   it('ends with what it came to, and clears the line where something failed', () => {
     const summary = new Summary();
     for (let i = 0; i < 3; i++) {
-      summary.file({ bytes: 10, requests: 1, maxRequestsInFlight: 1, maxBytesInFlight: 1, shortReads: 0 });
+      summary.file({ bytes: 10, requests: 1, maxRequestsInFlight: 1, maxBytesInFlight: 1, shortReads: 0, lanes: 1 });
     }
     const first = watched([1]);
     finished(first.meter, summary, true);
