@@ -10,7 +10,7 @@ import { Extents } from './extents.ts';
 import type { ReadSink, SinkEvents } from './sink.ts';
 import { denseRuns } from './zeros.ts';
 
-/** Bytes in one write at most, and at first: a small file needs no more. */
+/** Bytes in one write at most, and at first: a small file needs no more. What comes out of order gets no more than it fills. */
 const LARGEST = 512 * 1024;
 const FIRST = 32 * 1024;
 
@@ -39,6 +39,8 @@ interface Run {
   readonly position: number;
   readonly memory: Uint8Array;
   length: number;
+  /** Bytes that came one behind the other, up to the end of this. */
+  stretch: number;
 }
 
 export class FileSink implements ReadSink {
@@ -50,9 +52,13 @@ export class FileSink implements ReadSink {
   readonly #written = new Extents();
   /** Waiting to be written, in order of arrival. */
   #runs: Run[] = [];
+  /** The same, by where they end. */
+  readonly #ends = new Map<number, Run>();
+  /** Where the bytes that came last end, and how many came one behind the other up to there. */
+  #tail: number;
+  #stretch = 0;
   /** Memory of the largest size that nobody uses. */
   readonly #spare: Uint8Array[] = [];
-  #size = FIRST;
   #writing: Promise<void> | undefined;
   #events: SinkEvents | undefined;
   #finishing = false;
@@ -62,6 +68,7 @@ export class FileSink implements ReadSink {
     this.#file = file;
     this.#origin = origin;
     this.#start = start;
+    this.#tail = start;
     this.#span = inOrder ? 0 : (placement.span ?? Number.POSITIVE_INFINITY);
     this.#holesFrom = placement.holesFrom ?? Number.POSITIVE_INFINITY;
   }
@@ -76,31 +83,37 @@ export class FileSink implements ReadSink {
 
   data(position: number, bytes: Uint8Array): boolean {
     for (let done = 0; done < bytes.length; ) {
-      const run = this.#runAt(position + done, bytes.length - done);
+      const at = position + done;
+      const run = this.#runAt(at, bytes.length - done);
       const count = Math.min(bytes.length - done, run.memory.length - run.length);
       run.memory.set(count === bytes.length ? bytes : bytes.subarray(done, done + count), run.length);
       run.length += count;
+      run.stretch += count;
       done += count;
+      this.#ends.delete(at);
+      this.#ends.set(at + count, run);
+      this.#tail = at + count;
+      this.#stretch = run.stretch;
     }
     this.#next();
     return true;
   }
 
-  /** The last run, where the bytes at `position` follow on it and it has room, or a new one. */
+  /** The run that ends at `position` and has room, or a new one. */
   #runAt(position: number, count: number): Run {
-    const last = this.#runs[this.#runs.length - 1];
-    if (last !== undefined && last.position + last.length === position && last.length < last.memory.length) return last;
-    const run = { position, memory: this.#memory(count), length: 0 };
+    const before = this.#ends.get(position);
+    if (before !== undefined && before.length < before.memory.length) return before;
+    const stretch = before?.stretch ?? (position === this.#tail ? this.#stretch : 0);
+    const run = { position, memory: this.#memory(position, count, stretch), length: 0, stretch };
     this.#runs.push(run);
     return run;
   }
 
-  #memory(count: number): Uint8Array {
-    const spare = this.#spare.pop();
-    if (spare !== undefined) return spare;
-    const size = this.#size < count ? Math.min(count, LARGEST) : this.#size;
-    this.#size = Math.min(2 * size, LARGEST);
-    return new Uint8Array(size);
+  /** As much again as has come in order: a server that answers in any order, or a byte at a time, must not cost many times that. */
+  #memory(position: number, count: number, stretch: number): Uint8Array {
+    const least = position === this.#start ? FIRST : 0;
+    const size = Math.min(LARGEST, Math.max(count, stretch, least));
+    return (size === LARGEST ? this.#spare.pop() : undefined) ?? new Uint8Array(size);
   }
 
   finish(): void {
@@ -111,6 +124,7 @@ export class FileSink implements ReadSink {
   abandon(): void {
     this.#events = undefined;
     this.#runs = [];
+    this.#ends.clear();
   }
 
   /** Resolves when no write is running: the file may be closed then. */
@@ -130,6 +144,7 @@ export class FileSink implements ReadSink {
     const run = this.#runs[at];
     if (run !== undefined) {
       this.#runs.splice(at, 1);
+      this.#ends.delete(run.position + run.length);
       this.#writing = this.#write(run);
     } else if (this.#finishing) {
       this.#events.finished();
