@@ -6,12 +6,12 @@
 import { equalBytes } from '../bytes/bytes.ts';
 import { printable } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
-import { call } from './call.ts';
 import { copyData } from './extended.ts';
 import type { Link } from './link.ts';
 import {
   closeHandle,
   closeQuietly,
+  fsetstat,
   fstat,
   fsync,
   needOffer,
@@ -24,10 +24,10 @@ import {
 import type { CallOptions, RemotePath, TransferOptions } from './options.ts';
 import { pathBytes } from './path.ts';
 import { type Preserve, remoteAttributes } from './preserve.ts';
-import { type Attributes, encodeAttributes, fileKind } from './proto/attrs.ts';
+import { type Attributes, fileKind } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
-import { Status } from './proto/status.ts';
+import { isStatusError, Status } from './proto/status.ts';
 import { putInput } from './put.ts';
 import type { Input } from './put_input.ts';
 import { moveIntoPlace, openTarget, removeTemporary, type Target } from './put_target.ts';
@@ -162,7 +162,7 @@ function refuseDirectory(from: RemotePath, attrs: Attributes): void {
 async function refuseSame(link: Link, from: RemotePath, to: RemotePath, options: CallOptions): Promise<void> {
   const canonical = (path: RemotePath): Promise<RemotePath | undefined> =>
     realpath(link, path, options).catch((error: unknown) => {
-      if (error instanceof SshError && error.code === 'sftp-status') return undefined;
+      if (isStatusError(error)) return undefined;
       throw error;
     });
   const [source, target] = await Promise.all([canonical(from), canonical(to)]);
@@ -290,8 +290,8 @@ async function finish(
   const kept = local === undefined ? {} : remoteAttributes(local, preserve);
   const wanted = permissions === undefined ? kept : { ...kept, permissions };
   if (Object.keys(wanted).length > 0) {
-    await fsetstat(file, wanted, options).catch((error: unknown) => {
-      if (!(error instanceof SshError) || error.code !== 'sftp-status') throw error;
+    await fsetstat(file, wanted, { ...options, times: 'clamp' }).catch((error: unknown) => {
+      if (!isStatusError(error)) throw error;
       warnings.push(`The attributes were not set: ${error.message}`);
     });
   }
@@ -299,9 +299,4 @@ async function finish(
   state.isOpen = false; // refused or not, the handle is gone
   await closeHandle(file, options);
   return { bytes, warnings };
-}
-
-async function fsetstat({ link, handle, path }: OpenHandle, attrs: Attributes, options: CallOptions): Promise<void> {
-  const value = { handle, attrs: encodeAttributes(attrs, 'clamp') };
-  await call(link, { row: packets.fsetstat, value, operation: 'fsetstat', path }, options);
 }

@@ -2,17 +2,15 @@
 
 import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
-import { call } from './call.ts';
 import { type CheckFileOptions, checkHandle } from './check_file.ts';
 import { fstatvfs } from './extended.ts';
 import type { Link } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
-import { closeHandle, fstat, fsync, type OpenHandle } from './operations.ts';
+import { closeHandle, fsetstat, fstat, fsync, type OpenHandle } from './operations.ts';
 import type { CallOptions, RangeOptions, RemotePath, SetstatOptions, TransferOptions } from './options.ts';
-import { type Attributes, encodeAttributes } from './proto/attrs.ts';
+import type { Attributes } from './proto/attrs.ts';
 import type { FileDigests } from './proto/digests.ts';
 import type { FileSystemStats } from './proto/extensions.ts';
-import { packets } from './proto/packets.ts';
 import { BASE_REQUEST } from './request_size.ts';
 import { bytesSource } from './sources.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';
@@ -68,9 +66,8 @@ export class RemoteFile implements AsyncDisposable {
 
   /** FSETSTAT: sets exactly the attributes that are given. A `size` cuts the file, or lengthens it with zeros. */
   async setstat(attrs: Attributes, options: SetstatOptions = {}): Promise<void> {
-    const { handle, path } = this.#open;
-    const value = { handle, attrs: encodeAttributes(attrs, options.times) };
-    await call(this.#link(), { row: packets.fsetstat, value, operation: 'fsetstat', path }, options);
+    this.#link();
+    await fsetstat(this.#open, attrs, options);
   }
 
   /** fsync@openssh.com: resolves when the file is on the server's disk. `not-supported` where it is not offered. */

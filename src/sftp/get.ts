@@ -30,7 +30,6 @@ import { sizeHint, startRead } from './transfer.ts';
 import { needDigests, verifyContent } from './verify.ts';
 
 export type { GetHints, GetOptions, GetResult, LocalTarget } from './get_options.ts';
-export { needFiles } from './local.ts';
 
 /** Copies a remote file to `local`. */
 export async function get(

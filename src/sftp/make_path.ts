@@ -9,6 +9,7 @@ import type { CallOptions, RemotePath } from './options.ts';
 import { pathBytes, remotePath } from './path.ts';
 import { type Attributes, encodeAttributes, fileKind } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
+import { isStatusError } from './proto/status.ts';
 
 const SLASH = 0x2f;
 
@@ -76,7 +77,7 @@ async function attempt(link: Link, path: Uint8Array, attrs: Attributes, options:
     await making;
     return 'made';
   } catch (error) {
-    if (!(error instanceof SshError) || error.code !== 'sftp-status') throw error;
+    if (!isStatusError(error)) throw error;
     const there = await looking;
     if (there === 'other') throw inTheWay(path, error);
     return there === 'directory' ? 'there' : error;
@@ -89,7 +90,7 @@ async function look(link: Link, path: Uint8Array, options: CallOptions): Promise
     const kind = fileKind(await stat(link, packets.stat, remotePath(path), options));
     return kind === 'directory' || kind === 'unknown' ? 'directory' : 'other';
   } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return 'missing';
+    if (isStatusError(error)) return 'missing';
     throw error;
   }
 }

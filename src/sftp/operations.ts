@@ -5,13 +5,13 @@ import { printable } from '../bytes/text.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { abortedError, type CallSpec, call } from './call.ts';
 import type { Link } from './link.ts';
-import type { CallOptions, RemotePath } from './options.ts';
+import type { CallOptions, RemotePath, SetstatOptions } from './options.ts';
 import { pathBytes, remotePath } from './path.ts';
 import { type Attributes, decodeAttributes, encodeAttributes } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { decodeNames } from './proto/names.ts';
 import { decodePacket, OpenFlag, type PacketOf, type PacketRow, packets } from './proto/packets.ts';
-import { FILE_ALREADY_EXISTS, NO_SUCH_PATH, Status } from './proto/status.ts';
+import { FILE_ALREADY_EXISTS, isStatusError, NO_SUCH_PATH, Status } from './proto/status.ts';
 
 /** An open remote file or directory. */
 export interface OpenHandle {
@@ -180,7 +180,7 @@ const MISSING: readonly (number | undefined)[] = [Status.noSuchFile, NO_SUCH_PAT
 
 /** Whether `error` says that nothing stands at a path. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof SshError && error.code === 'sftp-status' && MISSING.includes(error.status);
+  return isStatusError(error) && MISSING.includes(error.status);
 }
 
 /** LSTAT as a question: a server that does not tell is an error. */
@@ -221,6 +221,16 @@ export async function realpath(link: Link, path: RemotePath, options: CallOption
 /** READLINK. */
 export async function readlink(link: Link, path: RemotePath, options: CallOptions): Promise<RemotePath> {
   return oneName(link, packets.readlink, { path: pathBytes(path) }, 'readlink', path, options);
+}
+
+/** FSETSTAT: sets exactly the attributes that are given. */
+export async function fsetstat(
+  { link, handle, path }: OpenHandle,
+  attrs: Attributes,
+  options: SetstatOptions,
+): Promise<void> {
+  const value = { handle, attrs: encodeAttributes(attrs, options.times) };
+  await call(link, { row: packets.fsetstat, value, operation: 'fsetstat', path }, options);
 }
 
 /** A request about one path that is answered by a STATUS. */
@@ -286,8 +296,7 @@ export async function plainRename(
     const value = { from: pathBytes(from), to: pathBytes(to) };
     await call(link, { row: packets.rename, value, operation: 'rename', path: to }, options);
   } catch (error) {
-    if (!(error instanceof SshError) || error.code !== 'sftp-status' || !EXISTS_CODES.includes(error.status))
-      throw error;
+    if (!isStatusError(error) || !EXISTS_CODES.includes(error.status)) throw error;
     const there = await stat(link, packets.lstat, to, options).then(
       () => true,
       () => false,

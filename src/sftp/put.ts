@@ -6,15 +6,15 @@
 import { printable, toBytes } from '../bytes/text.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { LocalFiles } from '../io/local_files.ts';
-import { call } from './call.ts';
 import { BlockDigests, type DigestsOf, digestsOfReader, digestsTaken } from './digests.ts';
 import type { Link } from './link.ts';
-import { closeHandle, closeQuietly, fstat, fsync, needOffer, openFile, stat } from './operations.ts';
+import { closeHandle, closeQuietly, fsetstat, fstat, fsync, needOffer, openFile, stat } from './operations.ts';
 import type { RemotePath, TransferStats } from './options.ts';
 import { remoteAttributes } from './preserve.ts';
-import { type Attributes, encodeAttributes, fileKind } from './proto/attrs.ts';
+import { type Attributes, fileKind } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
+import { isStatusError } from './proto/status.ts';
 import { type Input, openInput } from './put_input.ts';
 import { checkPutOptions, checkSource, type LocalSource, type PutOptions, type PutResult } from './put_options.ts';
 import { ifTold, keepPart, openInPlace, openPart, type PartTarget, whyNotOurs } from './put_resume.ts';
@@ -229,7 +229,6 @@ class Upload {
   }
 
   async #setAttributes(attrs: Attributes): Promise<void> {
-    const { link, handle, path } = this.#target.file;
     const kind = fileKind(attrs);
     // those of a device are not for a copy to change
     const all = kind === 'file' || kind === 'unknown' ? this.#wanted : this.#asked;
@@ -238,10 +237,9 @@ class Upload {
     const wanted = permissions === undefined || isRight ? times : all;
     if (Object.keys(wanted).length === 0) return;
     try {
-      const value = { handle, attrs: encodeAttributes(wanted, 'clamp') };
-      await call(link, { row: packets.fsetstat, value, operation: 'fsetstat', path }, this.#options);
+      await fsetstat(this.#target.file, wanted, { ...this.#options, times: 'clamp' });
     } catch (error) {
-      if (!(error instanceof SshError) || error.code !== 'sftp-status') throw error;
+      if (!isStatusError(error)) throw error;
       const what = wanted === times ? 'times' : wanted.mtime === undefined ? 'permissions' : 'permissions and times';
       this.#warnings.push(`The ${what} were not set: ${error.message}`);
     }

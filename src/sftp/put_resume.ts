@@ -2,13 +2,22 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
-import { call } from './call.ts';
 import type { Link } from './link.ts';
-import { closeHandle, closeQuietly, fstat, type OpenHandle, openFile, pathRequest, stat } from './operations.ts';
+import {
+  closeHandle,
+  closeQuietly,
+  fsetstat,
+  fstat,
+  type OpenHandle,
+  openFile,
+  pathRequest,
+  stat,
+} from './operations.ts';
 import type { RemotePath } from './options.ts';
 import { temporaryPath } from './path.ts';
-import { type Attributes, encodeAttributes, fileKind } from './proto/attrs.ts';
+import { type Attributes, fileKind } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
+import { isStatusError } from './proto/status.ts';
 import type { Input } from './put_input.ts';
 import type { PutOptions } from './put_options.ts';
 import { existing, moveIntoPlace, type Plan, type PutHints, planTarget, type Target } from './put_target.ts';
@@ -166,7 +175,7 @@ async function trustedOf(link: Link, found: Found, input: Input, options: PutOpt
     file = await openFile(link, found.path, 'r', {}, options);
     return await trustedBytes(file, input.read, found, options);
   } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return undefined;
+    if (isStatusError(error)) return undefined;
     throw error;
   } finally {
     if (file !== undefined) closeQuietly(file);
@@ -246,7 +255,7 @@ export async function ifTold(asked: Promise<Attributes>): Promise<Attributes> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return {};
+    if (isStatusError(error)) return {};
     throw error;
   }
 }
@@ -259,10 +268,8 @@ function isDoubtful({ code, operation }: SshError): boolean {
 
 /** The draft (§6.1) has requests on one file carried out in order, so this comes behind all WRITEs. */
 async function cut(file: OpenHandle, size: number): Promise<void> {
-  const { link, handle, path } = file;
   const quick = { stallTimeout: PATIENCE };
-  const value = { handle, attrs: encodeAttributes({ size }) };
-  const cutting = call(link, { row: packets.fsetstat, value, operation: 'fsetstat', path }, quick);
+  const cutting = fsetstat(file, { size }, quick);
   const closing = closeHandle(file, quick);
   closing.catch(() => undefined); // looked at below
   await cutting;

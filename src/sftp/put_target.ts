@@ -21,7 +21,7 @@ import { temporaryPath } from './path.ts';
 import { type Attributes, fileKind } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
-import { Status } from './proto/status.ts';
+import { isStatusError, Status } from './proto/status.ts';
 
 /** Of the options of `put`, those that matter here. */
 export interface TargetOptions extends CallOptions {
@@ -152,7 +152,7 @@ export async function existing(link: Link, path: RemotePath, options: CallOption
   try {
     return await stat(link, packets.lstat, path, options);
   } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return undefined;
+    if (isStatusError(error)) return undefined;
     throw error;
   }
 }

@@ -13,6 +13,7 @@ import type { CallOptions, RemotePath } from './options.ts';
 import { joinPath } from './path.ts';
 import { type FileKind, fileKind } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
+import { isStatusError } from './proto/status.ts';
 
 /** Directories that are read at once. Each is a handle of the server, which as a rule allows some hundred. */
 const AHEAD = 32;
@@ -148,7 +149,7 @@ async function isDirectory(link: Link, path: RemotePath, proof: boolean, options
     const kind = fileKind(await stat(link, packets.lstat, path, options));
     return kind === 'directory' || (kind === 'unknown' && !proof);
   } catch (error) {
-    if (!(error instanceof SshError) || error.code !== 'sftp-status' || isMissing(error)) throw error;
+    if (!isStatusError(error) || isMissing(error)) throw error;
     return !proof;
   }
 }
@@ -239,7 +240,7 @@ async function identify(link: Link, found: WalkEntry[], at: number, options: Cal
     const kind = fileKind(attrs);
     found[at] = { ...entry, attrs, kind: kind === 'unknown' ? byLetter(entry) : kind };
   } catch (error) {
-    if (!(error instanceof SshError) || error.code !== 'sftp-status') throw error;
+    if (!isStatusError(error)) throw error;
     found[at] = { ...entry, kind: isMissing(error) ? GONE : byLetter(entry) };
   }
 }

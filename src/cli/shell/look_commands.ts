@@ -2,11 +2,11 @@
 
 import { decodeLenient, printable, printableLines } from '../../bytes/text.ts';
 import { SOFTWARE } from '../../core/options.ts';
-import { SshError } from '../../errors.ts';
 import type { DirectoryEntry } from '../../sftp/list.ts';
 import type { RemotePath } from '../../sftp/options.ts';
 import { type Attributes, fileKind } from '../../sftp/proto/attrs.ts';
 import { extensions } from '../../sftp/proto/extensions.ts';
+import { isStatusError } from '../../sftp/proto/status.ts';
 import { type LongFormat, longLines, modeText, shownName } from '../listing.ts';
 import { matches } from '../remote_sources.ts';
 import { formatBinary } from '../units.ts';
@@ -105,7 +105,7 @@ async function ownersOf(shell: Shell, entries: readonly DirectoryEntry[], signal
     const names = await shell.sftp.ownerNames({ users, groups }, { signal });
     return { users: byId(users, names.users), groups: byId(groups, names.groups) };
   } catch (error) {
-    if (error instanceof SshError && error.code === 'sftp-status') return {};
+    if (isStatusError(error)) return {};
     throw error;
   }
 }

@@ -101,3 +101,8 @@ export function statusError(
     ...(shown === undefined ? {} : { path: shown }),
   });
 }
+
+/** Whether the server refused, and nothing worse. */
+export function isStatusError(error: unknown): error is SshError {
+  return error instanceof SshError && error.code === 'sftp-status';
+}

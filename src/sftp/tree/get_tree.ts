@@ -7,20 +7,22 @@
 import { latin1, printable } from '../../bytes/text.ts';
 import { SshError, toSshError } from '../../errors.ts';
 import type { LocalFiles } from '../../io/local_files.ts';
-import { type GetHints, type GetOptions, type GetResult, get, needFiles } from '../get.ts';
+import { type GetHints, type GetOptions, type GetResult, get } from '../get.ts';
 import type { Link } from '../link.ts';
 import { type DirectoryEntry, Listing } from '../list.ts';
+import { needFiles } from '../local.ts';
 import { isDots, localNameFault, shownName } from '../names.ts';
 import { closeQuietly, openDirectory } from '../operations.ts';
 import type { CallOptions, RemotePath, TransferStats } from '../options.ts';
 import { joinPath, pathBytes, temporaryPath } from '../path.ts';
 import { localAttributes, preserves } from '../preserve.ts';
 import { type Attributes, type FileKind, fileKind } from '../proto/attrs.ts';
+import { isStatusError } from '../proto/status.ts';
 import { ahead } from './ahead.ts';
 import { linkFault } from './link_target.ts';
 import { choice, MAX_DEPTH, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
 import { keepReason } from './overwrite.ts';
-import { isStatus, type TreeDirectory, TreeRun } from './run.ts';
+import { type TreeDirectory, TreeRun } from './run.ts';
 import type { TreeSession } from './session.ts';
 import { leadsBack, type Trail } from './source_loop.ts';
 
@@ -150,7 +152,7 @@ class TreeDownload {
     try {
       return await this.#session.requests.stat(path, this.#call);
     } catch (error) {
-      if (isStatus(error)) return {};
+      if (isStatusError(error)) return {};
       throw error;
     }
   }
@@ -202,7 +204,7 @@ class TreeDownload {
       closeQuietly(await openDirectory(this.#session.link, path, this.#call));
       return 'directory';
     } catch (error) {
-      if (isStatus(error)) return 'file';
+      if (isStatusError(error)) return 'file';
       throw error;
     }
   }

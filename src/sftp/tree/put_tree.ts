@@ -6,19 +6,20 @@
 import { printable } from '../../bytes/text.ts';
 import { SshError, toSshError } from '../../errors.ts';
 import type { LocalEntry, LocalFiles, LocalStat } from '../../io/local_files.ts';
-import { needFiles } from '../get.ts';
 import type { Link } from '../link.ts';
+import { needFiles } from '../local.ts';
 import { targetExists } from '../operations.ts';
 import { type CallOptions, DEFAULT_LANES, type RemotePath, type TransferStats } from '../options.ts';
 import { joinPath, temporaryPath } from '../path.ts';
-import { type Preserve, remoteAttributes } from '../preserve.ts';
+import { remoteAttributes } from '../preserve.ts';
 import { type Attributes, fileKind } from '../proto/attrs.ts';
+import { isStatusError } from '../proto/status.ts';
 import { type PutOptions, type PutResult, put } from '../put.ts';
 import { whole } from '../transfer.ts';
 import { ahead } from './ahead.ts';
 import { choice, MAX_DEPTH, type TreeKind, type TreeOptions, type TreeResult } from './options.ts';
 import { keepReason } from './overwrite.ts';
-import { isStatus, type TreeDirectory, TreeRun } from './run.ts';
+import { type TreeDirectory, TreeRun } from './run.ts';
 import type { TreeSession } from './session.ts';
 import { leadsBack, type Trail } from './source_loop.ts';
 import { TreeLanes } from './tree_lanes.ts';
@@ -77,7 +78,6 @@ class TreeUpload {
   readonly #transfer: PutOptions;
   readonly #symlinks: NonNullable<TreeOptions['symlinks']>;
   readonly #overwrite: NonNullable<TreeOptions['overwrite']>;
-  readonly #preserve: Preserve | undefined;
   readonly #lanes: TreeLanes;
 
   constructor(session: TreeSession, options: TreeOptions) {
@@ -86,12 +86,11 @@ class TreeUpload {
     this.#files = needFiles(session.files);
     this.#symlinks = choice('symlinks', options.symlinks, ['skip', 'follow', 'copy']);
     this.#overwrite = choice('overwrite', options.overwrite, ['always', 'never', 'newer', 'different']);
-    this.#preserve = options.preserve;
     this.#run = new TreeRun(session.link, options);
     this.#call = { signal: this.#run.signal, stallTimeout };
     this.#lanes = new TreeLanes(session.link, whole('lanes', lanes ?? DEFAULT_LANES, 1), this.#call);
-    const transfer = { ...this.#call, requests, requestSize, lanes, atomic, preserve, resume, sparse, sync, verify };
-    this.#transfer = transfer;
+    const kinds = { atomic, preserve, resume, sparse, sync, verify };
+    this.#transfer = { ...this.#call, requests, requestSize, lanes, ...kinds };
   }
 
   async run(local: string, remote: RemotePath): Promise<TreeResult> {
@@ -146,7 +145,7 @@ class TreeUpload {
       await requests.mkdir(remote, { ...this.#call, attrs });
       place.state = 'fresh';
     } catch (error) {
-      if (!isStatus(error)) throw error;
+      if (!isStatusError(error)) throw error;
       const there = await (isRoot ? requests.stat(remote, this.#call) : requests.lstat(remote, this.#call)).catch(
         () => {
           throw error;
@@ -158,7 +157,7 @@ class TreeUpload {
       place.state = 'there';
       const { permissions } = there;
       // what an earlier transfer made read-only is so again in the end
-      const kept = place.source && remoteAttributes(place.source, this.#preserve).permissions;
+      const kept = place.source && remoteAttributes(place.source, this.#transfer.preserve).permissions;
       if (!isRoot && kept !== undefined && permissions !== undefined && (permissions & 0o700) !== 0o700) {
         await requests.setstat(remote, { permissions: (permissions & 0o7777) | 0o700 }, this.#call);
       }
@@ -172,12 +171,12 @@ class TreeUpload {
    */
   async #finish({ tree, state, remote, source }: Place): Promise<void> {
     if (source === undefined || state === 'unknown' || (state === 'there' && tree.parent === undefined)) return;
-    const wanted = remoteAttributes(source, this.#preserve);
+    const wanted = remoteAttributes(source, this.#transfer.preserve);
     if (Object.keys(wanted).length === 0) return;
     try {
       await this.#session.requests.setstat(remote, wanted, { ...this.#call, times: 'clamp' });
     } catch (error) {
-      if (!isStatus(error)) throw error;
+      if (!isStatusError(error)) throw error;
       this.#run.report.warn(`The permissions and times of a directory were not set: ${error.message}`);
     }
   }
@@ -290,7 +289,7 @@ class TreeUpload {
     try {
       return await this.#session.requests.lstat(remote, this.#call);
     } catch (error) {
-      if (isStatus(error)) return 'absent';
+      if (isStatusError(error)) return 'absent';
       throw error;
     }
   }

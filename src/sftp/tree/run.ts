@@ -3,7 +3,7 @@
  * and which directory is through with all below it. Knows neither side's files.
  */
 
-import { SshError, toSshError } from '../../errors.ts';
+import { type SshError, toSshError } from '../../errors.ts';
 import { abortedError } from '../call.ts';
 import type { Link } from '../link.ts';
 import type { RemotePath, TransferStats } from '../options.ts';
@@ -54,11 +54,6 @@ export class TreeDirectory {
   within(name: string): string {
     return this.path === '' ? name : `${this.path}/${name}`;
   }
-}
-
-/** Whether the server refused, and nothing worse. */
-export function isStatus(error: unknown): error is SshError {
-  return error instanceof SshError && error.code === 'sftp-status';
 }
 
 /** What a job that moves a file is given, and what it gives: `undefined` where it left the file alone. */
