@@ -111,7 +111,7 @@ export class FileSink implements ReadSink {
 
   /** As much again as has come in order: a server that answers in any order, or a byte at a time, must not cost many times that. */
   #memory(position: number, count: number, stretch: number): Uint8Array {
-    const least = position === this.#start ? FIRST : 0;
+    const least = position === this.#tail ? FIRST : 0;
     const size = Math.min(LARGEST, Math.max(count, stretch, least));
     return (size === LARGEST ? this.#spare.pop() : undefined) ?? new Uint8Array(size);
   }

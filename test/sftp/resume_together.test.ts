@@ -7,6 +7,7 @@ import { SshError } from '../../src/errors.ts';
 import type { LocalFile, LocalFiles } from '../../src/io/local_files.ts';
 import { memoryPipes } from '../../src/io/memory_pipe.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
+import type { TransferOptions } from '../../src/sftp/options.ts';
 import type { SftpBackend } from '../../src/sftp/server/backend.ts';
 import { memoryFiles } from '../../src/sftp/server/memory_fs.ts';
 import { serveSftp } from '../../src/sftp/server/server.ts';
@@ -19,6 +20,8 @@ const BYTES = patterned(4_000_000);
 /** Beyond what a part may have holes in, so that there is something to go on from. */
 const LATE = 2_700_000;
 const EARLY = 300_000;
+/** What stands before the gate is there then. */
+const IN_ORDER = { requests: 1 };
 const TORN = '/.f.4000000-1700000000.part';
 
 /** Local files that stop at a byte until they are let go. */
@@ -71,7 +74,7 @@ interface Direction {
   readonly name: string;
   readonly access: 'read' | 'write';
   /** Starts one transfer. */
-  move(local: LocalFiles, signal?: AbortSignal): Promise<unknown>;
+  move(local: LocalFiles, options?: TransferOptions): Promise<unknown>;
   /** The files around the target, by name. */
   there(): Map<string, Uint8Array>;
   readonly local: MemoryFiles;
@@ -88,7 +91,7 @@ function download(): Direction {
     access: 'write',
     local,
     torn: '.f.4000000-1600000000.part',
-    move: async (files, signal) => (await connect(files)).get('/f', 'f', { resume: true, signal }),
+    move: async (files, options) => (await connect(files)).get('/f', 'f', { resume: true, ...options }),
     there: () => new Map([...local.nodes].map(([name, { bytes }]) => [name, bytes])),
     end,
   };
@@ -103,7 +106,7 @@ function upload(): Direction {
     access: 'read',
     local,
     torn: '.f.4000000-1700000000.part',
-    move: async (files, signal) => (await connect(files)).put('f', '/f', { resume: true, signal }),
+    move: async (files, options) => (await connect(files)).put('f', '/f', { resume: true, ...options }),
     there: () =>
       new Map([...server.list('/')].map(({ name }) => [String(name), server.get(`/${name}`) ?? new Uint8Array(0)])),
     end,
@@ -154,7 +157,7 @@ describe('two transfers that resume the same file at once', () => {
       it(`${name}: beside one that ${when}, the second is whole and the first is told`, async () => {
         const direction = make();
         const gate = gated(direction.local, direction.access, at);
-        const first = direction.move(gate.files).catch((error: unknown) => error);
+        const first = direction.move(gate.files, IN_ORDER).catch((error: unknown) => error);
         await gate.reached;
         if (at === LATE) await written(direction, 2_170_000);
         await direction.move(direction.local);
@@ -172,7 +175,9 @@ describe('two transfers that resume the same file at once', () => {
       const direction = make();
       const gate = gated(direction.local, direction.access, LATE);
       const controller = new AbortController();
-      const first = direction.move(gate.files, controller.signal).catch((error: unknown) => error);
+      const first = direction
+        .move(gate.files, { ...IN_ORDER, signal: controller.signal })
+        .catch((error: unknown) => error);
       await gate.reached;
       await written(direction, 2_170_000);
       await direction.move(direction.local);
