@@ -156,7 +156,8 @@ export class Link implements DriverOwner {
   }
 
   /** Exchanges keys; resolves with what was settled. */
-  rekey(): Promise<Negotiated> {
+  async rekey(): Promise<Negotiated> {
+    await this.loggedIn; // before it there is none
     return new Promise((resolve, reject) => {
       const ended = this.#driver.endedBy;
       if (ended !== undefined) {

@@ -65,7 +65,7 @@ const none: Quirks = {
 export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Partial<Quirks> }[] = [
   { peer: /^SSH-2\.0-OpenSSH_7\.4/, quirks: { takesRsaSha2Unsaid: true } },
   {
-    peer: /^SSH-2\.0-OpenSSH_(for_Windows_)?([6-9]|\d\d)\./,
+    peer: /^SSH-2\.0-OpenSSH_([6-9]|\d\d)\./,
     quirks: { firstChannel: 0, sessionWindow: 32 * 1024, channelsBeforeSuccess: true, sftpBeforeVersion: true },
   },
   { peer: /^SSH-2\.0-(OpenSSH_|dropbear|mod_sftp|AsyncSSH_|paramiko_|puressh_)/, quirks: { sharesOpenFiles: true } },

@@ -17,13 +17,20 @@ describe('quirksOf', () => {
   });
 
   it('knows how OpenSSH and puressh start things, and presumes nothing of others', () => {
-    for (const openssh of ['OpenSSH_9.2p1 Debian-2', 'OpenSSH_10.0', 'OpenSSH_for_Windows_8.1', 'OpenSSH_6.6.1']) {
+    for (const openssh of ['OpenSSH_9.2p1 Debian-2', 'OpenSSH_10.0', 'OpenSSH_6.6.1']) {
       const { firstChannel, sessionWindow, sftpBeforeVersion } = quirksOf(`SSH-2.0-${openssh}`);
       assert.deepEqual([firstChannel, sessionWindow, sftpBeforeVersion], [0, 32768, true], openssh);
     }
     const own = quirksOf('SSH-2.0-puressh_0.1.0');
     assert.deepEqual([own.firstChannel, own.sftpBeforeVersion], [undefined, true]);
-    for (const other of ['SSH-2.0-OpenSSH_5.3', 'SSH-2.0-OpenSSH', 'SSH-2.0-dropbear', 'SSH-2.0-AsyncSSH_2.10.1', '']) {
+    for (const other of [
+      'SSH-2.0-OpenSSH_5.3',
+      'SSH-2.0-OpenSSH_for_Windows_9.5',
+      'SSH-2.0-OpenSSH',
+      'SSH-2.0-dropbear',
+      'SSH-2.0-AsyncSSH_2.10.1',
+      '',
+    ]) {
       const { firstChannel, sessionWindow, sftpBeforeVersion } = quirksOf(other);
       assert.deepEqual([firstChannel, sessionWindow, sftpBeforeVersion], [undefined, 0, false], other);
     }

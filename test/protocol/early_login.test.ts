@@ -83,10 +83,15 @@ scenario(
     await asking(link);
     assert.deepEqual(names(peer), [5, 50]);
     peer.grantService();
+    const rekeyed = (await link.now(link.connected)).rekey();
+    rekeyed.catch(() => {});
+    await link.quiet();
+    assert.deepEqual(names(peer), [50], 'no key exchange before the login');
     peer.acceptLogin();
     await link.quiet();
-    assert.deepEqual(names(peer), [OPEN]);
+    assert.deepEqual(names(peer), [OPEN, 20]);
     link.fin();
+    await rejectsWith(link.now(rekeyed), 'connection-lost');
     const person = keyboardInteractive(() => ['x']);
     const prompted = await keyed(chunking, [person]);
     await prompted.link.quiet();
@@ -131,31 +136,35 @@ scenario('its signal ends the login until that is through', async (chunking) => 
   assert.ok((await link.now(ssh.closed)) instanceof SshError);
 });
 
-scenario('nothing is timed while somebody types a password', async (chunking) => {
-  let answer: (text: string) => void = () => {};
-  const typed = password(
-    () =>
-      new Promise<string>((resolve) => {
-        answer = resolve;
-      }),
-  );
-  const { link, peer } = await keyed(chunking, [ours, typed]);
-  const ssh = await link.now(link.connected);
-  const sftp = await link.now(ssh.sftp({ clock: link.clock, early: true, stallTimeout: 1000 }));
-  const asked = sftp.stat('/f', { stallTimeout: 1000 });
-  asked.catch(() => {});
-  await link.quiet();
-  peer.grantService();
-  peer.inbox.splice(0);
-  await refuse(link);
-  for (let i = 0; i < 60; i++) await link.clock.pass(60_000);
-  assert.equal(sftp.cause, undefined);
-  answer('secret');
-  await link.quiet();
-  peer.acceptLogin();
-  await link.quiet();
-  const timedOut = rejectsWith(asked, 'timeout');
-  await link.clock.pass(1000);
-  await link.clock.pass(1000);
-  await link.now(timedOut);
-});
+scenario(
+  'nothing is timed while somebody types a password',
+  async (chunking) => {
+    let answer: (text: string) => void = () => {};
+    const typed = password(
+      () =>
+        new Promise<string>((resolve) => {
+          answer = resolve;
+        }),
+    );
+    const { link, peer } = await keyed(chunking, [ours, typed]);
+    const ssh = await link.now(link.connected);
+    const sftp = await link.now(ssh.sftp({ clock: link.clock, early: true, stallTimeout: 1000 }));
+    const asked = sftp.stat('/f', { stallTimeout: 1000 });
+    asked.catch(() => {});
+    await link.quiet();
+    peer.grantService();
+    peer.inbox.splice(0);
+    await refuse(link);
+    for (let i = 0; i < 5; i++) await link.clock.pass(600_000);
+    assert.equal(sftp.cause, undefined);
+    answer('secret');
+    await link.quiet();
+    peer.acceptLogin();
+    await link.quiet();
+    const timedOut = rejectsWith(asked, 'timeout');
+    await link.clock.pass(1000);
+    await link.clock.pass(1000);
+    await link.now(timedOut);
+  },
+  ['whole'],
+);
