@@ -1,6 +1,7 @@
 /** How a server is reached, as the command line says it. Reads no file, opens nothing. */
 
 import { printable } from '../bytes/text.ts';
+import { MAX_WINDOW } from '../core/window.ts';
 import { SSH_PORT } from '../wire/numbers.ts';
 import { bad, byteCount, cryptoOf, seconds, type Values, whole } from './arg_values.ts';
 
@@ -52,8 +53,6 @@ export const connectionOptions = {
 
 /** A packet of the largest usual size fits; a window below that stands still. */
 const MIN_WINDOW = 32768;
-/** RFC 4254 §5.2: a window is at most 2^32 − 1. */
-const MAX_WINDOW = 2 ** 32 - 1;
 
 /** Throws `bad-argument`. */
 export function connectionChoice(values: Values): ConnectionChoice {

@@ -6,12 +6,13 @@ import { decodeLenient, printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
 import { localNameFault } from '../sftp/names.ts';
-import type { Progress, RemotePath } from '../sftp/options.ts';
+import type { RemotePath } from '../sftp/options.ts';
 import { type Attributes, fileKind } from '../sftp/proto/attrs.ts';
 import type { TreeOptions } from '../sftp/tree/options.ts';
 import { keepReason } from '../sftp/tree/overwrite.ts';
 import { bad } from './arg_values.ts';
-import { eachOf, finished, type Moving, optionsOf, Tally, treeOptions } from './move.ts';
+import { isLocalDirectory } from './local_directory.ts';
+import { eachOf, finished, type Moving, type OnProgress, optionsOf, Tally, treeOptions } from './move.ts';
 import { outputStream } from './output.ts';
 import { type Found, matches, type RemoteSource } from './remote_sources.ts';
 import { Summary } from './summary.ts';
@@ -54,13 +55,14 @@ export async function download(
   const tally = new Tally(
     moving.meter,
     downloads.map(({ attrs }) => (fileKind(attrs ?? {}) === 'file' ? attrs?.size : undefined)),
+    isMany,
   );
   const one = async (item: Download, at: number): Promise<void> => {
     try {
       if (moving.choice.recursive && fileKind(item.attrs ?? {}) === 'directory') {
         await directory(moving, item, options, summary, tally.tree(at));
       } else {
-        await file(moving, item, options, summary, progressOf(moving, tally, at, item, isMany));
+        await file(moving, item, options, summary, tally.file(at, item.name));
       }
     } catch (error) {
       const isKept = summary.keep(item.local ?? '-', moving.choice.overwrite, error);
@@ -71,11 +73,6 @@ export async function download(
   };
   await eachOf([...downloads.entries()], ([at, item]) => one(item, at));
   return finished(moving.meter, summary, isMany || summary.files !== 1);
-}
-
-function progressOf({ meter }: Moving, tally: Tally, at: number, { name }: Item, isMany: boolean): OnProgress {
-  if (isMany || meter === undefined) return tally.file(at, name);
-  return ({ bytes, total }) => meter.update(bytes, total, undefined, name);
 }
 
 /**
@@ -123,7 +120,7 @@ async function placed(
 ): Promise<Download[]> {
   if (local === '-' && !isMany) return items.map((item) => ({ ...item, local: undefined }));
   const target = local === undefined ? undefined : moving.local(local);
-  const isInto = local === undefined || /[/\\]$/.test(local) || (await isDirectory(target as string));
+  const isInto = local === undefined || /[/\\]$/.test(local) || (await isLocalDirectory(target as string));
   if (isMany && !isInto) {
     throw new SshError('bad-local-file', `${printable(local as string, 1024)} is no directory for several files`, {
       operation: 'open',
@@ -137,10 +134,6 @@ async function placed(
     else summary.refuse(shownPath(item.path), fault);
   }
   return distinct(downloads);
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 /** A directory whose name says nothing, as `.`, goes where it is asked to go and not below. */
@@ -162,8 +155,6 @@ function distinct(downloads: readonly Download[]): Download[] {
   }
   return [...downloads];
 }
-
-type OnProgress = ((progress: Progress) => void) | undefined;
 
 async function directory(
   { sftp, signal, choice }: Moving,

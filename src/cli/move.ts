@@ -1,6 +1,7 @@
 /** What `get` and `put` share beside the session: what is shown meanwhile, how many files are under way, which are left alone. */
 
 import type { SftpClient } from '../sftp/client.ts';
+import type { Progress } from '../sftp/options.ts';
 import type { TreeOptions, TreeProgress } from '../sftp/tree/options.ts';
 import { filterOf } from './path_pattern.ts';
 import type { ProgressMeter } from './progress.ts';
@@ -63,6 +64,9 @@ export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
+/** What hears how far a file is; absent where nobody watches. */
+export type OnProgress = ((progress: Pick<Progress, 'bytes' | 'total'>) => void) | undefined;
+
 /** How far one of several sources is. */
 interface Part {
   readonly bytes: number;
@@ -72,16 +76,18 @@ interface Part {
   readonly all: boolean;
 }
 
-/** Joins the progress of several sources into that of all. */
+/** Joins the progress of several sources into that of all; shows that of a single one as it is. */
 export class Tally {
   readonly #meter: ProgressMeter | undefined;
+  readonly #isMany: boolean;
   readonly #parts: Part[] = [];
   /** Sums, so that no call has to go through all parts. */
   readonly #sum = { bytes: 0, total: 0, unknown: 0, done: 0, known: 0, open: 0 };
 
   /** A source each, with its size where that is known: one file until it shows that it is more. */
-  constructor(meter: ProgressMeter | undefined, sizes: readonly (number | undefined)[]) {
+  constructor(meter: ProgressMeter | undefined, sizes: readonly (number | undefined)[], isMany: boolean) {
     this.#meter = meter;
+    this.#isMany = isMany;
     for (const total of sizes) {
       const part = { bytes: 0, total, files: 0, known: 1, all: true };
       this.#parts.push(part);
@@ -90,8 +96,10 @@ export class Tally {
   }
 
   /** The progress function of source number `at` where it is a file; absent where nobody watches. */
-  file(at: number, name: string): ((progress: { bytes: number; total?: number | undefined }) => void) | undefined {
-    if (this.#meter === undefined) return undefined;
+  file(at: number, name: string): OnProgress {
+    const meter = this.#meter;
+    if (meter === undefined) return undefined;
+    if (!this.#isMany) return ({ bytes, total }) => meter.update(bytes, total, undefined, name);
     return ({ bytes, total }) => this.#update(at, { bytes, total, files: 0, known: 1, all: true }, name);
   }
 

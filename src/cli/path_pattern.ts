@@ -6,6 +6,7 @@ import { equalBytes } from '../bytes/bytes.ts';
 import { encodeName } from '../bytes/name.ts';
 import { type Alternative, matches, parseGlob, type Segment } from '../sftp/glob_pattern.ts';
 import type { TreeOptions } from '../sftp/tree/options.ts';
+import { isLocalDirectory } from './local_directory.ts';
 
 /** Whether a segment is the one for `name`. */
 function fits(segment: Segment, name: string, hidden: boolean): boolean {
@@ -63,7 +64,7 @@ export async function localGlob(pattern: string, directory: string): Promise<str
   const found = new Set<string>();
   for (const { segments, isAbsolute, directoriesOnly } of parseGlob(pattern)) {
     for await (const path of below(isAbsolute ? '/' : directory, segments)) {
-      if (!directoriesOnly || (await isDirectory(path))) found.add(path);
+      if (!directoriesOnly || (await isLocalDirectory(path))) found.add(path);
     }
   }
   return [...found].sort();
@@ -91,15 +92,11 @@ async function* below(directory: string, segments: readonly Segment[], depth = 0
       if (entry.isDirectory() && depth < MAX_DEPTH) yield* below(path, segments, depth + 1);
     } else if (fits(segment, entry.name, false)) {
       if (rest.length === 0) yield path;
-      else if (await isDirectory(path)) yield* below(path, rest, depth);
+      else if (await isLocalDirectory(path)) yield* below(path, rest, depth);
     }
   }
 }
 
 async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }

@@ -5,6 +5,7 @@ import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
 import type { RemotePath } from '../sftp/options.ts';
 import type { Attributes } from '../sftp/proto/attrs.ts';
+import { isStatusError } from '../sftp/proto/status.ts';
 
 /** A path, or a pattern. */
 export interface RemoteSource {
@@ -28,18 +29,24 @@ export async function matches(
   signal: AbortSignal,
 ): Promise<Found[]> {
   if (pattern === undefined) return [{ path }];
-  const [literal, found] = await Promise.all([attributesOf(sftp, path, signal), search(sftp, pattern, base, signal)]);
+  const [literal, found] = await Promise.all([
+    ifTold(sftp.lstat(path, { signal })),
+    search(sftp, pattern, base, signal),
+  ]);
   if (literal !== undefined) return [{ path, attrs: literal }];
   if (found instanceof SshError) throw found;
   if (found.length > 0) return found;
   throw new SshError('sftp-status', `Nothing at the server matches ${printable(pattern, 1024)}`, { fault: 'peer' });
 }
 
-async function attributesOf(sftp: SftpClient, path: RemotePath, signal: AbortSignal): Promise<Attributes | undefined> {
-  return sftp.lstat(path, { signal }).catch((error: unknown) => {
-    if (error instanceof SshError && error.code === 'sftp-status') return undefined;
+/** What is asked about a path; `undefined` where the server refuses, as where nothing stands. */
+export async function ifTold(asked: Promise<Attributes>): Promise<Attributes | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isStatusError(error)) return undefined;
     throw error;
-  });
+  }
 }
 
 /** In the order of the paths. What cannot be searched matters only where the path itself is not there. */

@@ -6,14 +6,16 @@ import process from 'node:process';
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import type { SftpClient } from '../sftp/client.ts';
-import type { Progress, RemotePath } from '../sftp/options.ts';
+import type { RemotePath } from '../sftp/options.ts';
 import { joinPath } from '../sftp/path.ts';
 import { type FileKind, fileKind } from '../sftp/proto/attrs.ts';
 import type { PutOptions } from '../sftp/put_options.ts';
 import type { TreeOptions } from '../sftp/tree/options.ts';
 import { keepReason } from '../sftp/tree/overwrite.ts';
 import { bad } from './arg_values.ts';
-import { eachOf, finished, type Moving, optionsOf, Tally, treeOptions } from './move.ts';
+import { isLocalDirectory } from './local_directory.ts';
+import { eachOf, finished, type Moving, type OnProgress, optionsOf, Tally, treeOptions } from './move.ts';
+import { ifTold } from './remote_sources.ts';
 import { Summary } from './summary.ts';
 import type { MoveChoice } from './transfer_args.ts';
 
@@ -35,8 +37,6 @@ interface Upload {
   readonly orInto?: RemotePath;
 }
 
-type OnProgress = ((progress: Progress) => void) | undefined;
-
 /** Uploads everything. What is wrong with one of several files is in the summary, and everything else an error. */
 export async function upload(moving: Moving, locals: readonly string[], target: UploadTarget): Promise<Summary> {
   const summary = new Summary();
@@ -46,13 +46,14 @@ export async function upload(moving: Moving, locals: readonly string[], target: 
   const tally = new Tally(
     moving.meter,
     uploads.map(() => undefined),
+    isMany,
   );
   await eachOf([...uploads.entries()], async ([at, item]) => {
     try {
       if (moving.choice.recursive && (await isLocalDirectory(moving.local(item.local)))) {
         await directory(moving, item, target, summary, tally.tree(at));
       } else {
-        await file(moving, item, target, summary, progressOf(moving, tally, at, item, isMany));
+        await file(moving, item, target, summary, tally.file(at, item.name));
       }
     } catch (error) {
       const isKept = summary.keep(printable(item.path, 1024), moving.choice.overwrite, error);
@@ -62,11 +63,6 @@ export async function upload(moving: Moving, locals: readonly string[], target: 
     tally.through(at);
   });
   return finished(moving.meter, summary, isMany || summary.files !== 1);
-}
-
-function progressOf({ meter }: Moving, tally: Tally, at: number, { name }: Upload, isMany: boolean): OnProgress {
-  if (isMany || meter === undefined) return tally.file(at, name);
-  return ({ bytes, total }) => meter.update(bytes, total, undefined, name);
 }
 
 async function requireDirectory({ sftp, signal }: Moving, path: RemotePath): Promise<void> {
@@ -100,10 +96,6 @@ function distinct(uploads: readonly Upload[]): readonly Upload[] {
   return uploads;
 }
 
-async function isLocalDirectory(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
-}
-
 /** Into a directory that is there it goes under its own name, and otherwise it is made under that of the target. */
 async function directory(
   { sftp, signal, choice, local: resolve }: Moving,
@@ -118,10 +110,7 @@ async function directory(
 }
 
 async function kindAt(sftp: SftpClient, path: RemotePath, signal: AbortSignal): Promise<FileKind | undefined> {
-  const attrs = await sftp.stat(path, { signal }).catch((error: unknown) => {
-    if (error instanceof SshError && error.code === 'sftp-status') return undefined;
-    throw error;
-  });
+  const attrs = await ifTold(sftp.stat(path, { signal }));
   return attrs && fileKind(attrs);
 }
 
@@ -168,10 +157,7 @@ async function keptBecause(
 ): Promise<string | undefined> {
   const { overwrite } = choice;
   if (overwrite === 'always') return undefined;
-  const there = await sftp.stat(to, { signal }).catch((error: unknown) => {
-    if (error instanceof SshError && error.code === 'sftp-status') return undefined;
-    throw error;
-  });
+  const there = await ifTold(sftp.stat(to, { signal }));
   if (there === undefined || fileKind(there) === 'directory') return undefined;
   const from = await stat(resolve(local)).catch(() => undefined);
   return keepReason(

@@ -49,7 +49,7 @@ describe('Tally', () => {
     let ms = 0;
     const output = { write: (text: string) => written.push(text), columns: 120 };
     const meter = new ProgressMeter(output, 'all', () => (ms += 1000));
-    return { tally: new Tally(meter, sizes), last: () => (written.at(-1) as string).trim(), written, meter };
+    return { tally: new Tally(meter, sizes, true), last: () => (written.at(-1) as string).trim(), written, meter };
   }
 
   it('sums bytes, sizes and files, and knows the end once all sizes are known', () => {
@@ -72,8 +72,14 @@ describe('Tally', () => {
     assert.match(last(), /^x\/y {2}2\/8 files {3}90% {2}90 B of 100 B/);
   });
 
+  it('shows a single file as it is', () => {
+    const { meter, last } = watched([10]);
+    new Tally(meter, [undefined], false).file(0, 'a')?.({ bytes: 500, total: 1000 });
+    assert.match(last(), /^a {3}50% {2}500 B of 1\.00 KB/);
+  });
+
   it('gives no functions where nobody watches', () => {
-    const tally = new Tally(undefined, [1]);
+    const tally = new Tally(undefined, [1], true);
     assert.deepEqual([tally.file(0, 'x'), tally.tree(0)], [undefined, undefined]);
     tally.through(0);
   });

@@ -1,6 +1,7 @@
 /** What the Tab key offers. Pure: a line in, what to look for out; names in, replacements out. */
 
 import { printable } from '../../bytes/text.ts';
+import type { Operand } from './command.ts';
 import { escapeText, type Open, type ScannedWord, scanWords } from './words.ts';
 
 /** What stands before the cursor, and what may go on there. */
@@ -19,7 +20,7 @@ export type Completion =
   | { readonly kind: 'none' };
 
 /** What the operands of a command are, by its name; `undefined` where there is no such command. */
-export type OperandsOf = (name: string) => readonly ('remote' | 'local' | 'command' | 'text')[] | undefined;
+export type OperandsOf = (name: string) => readonly Operand[] | undefined;
 
 /** What the text before the cursor asks for. */
 export function completionOf(line: string, operandsOf: OperandsOf): Completion {

@@ -16,7 +16,9 @@ import { localEntries } from './local_entries.ts';
 import { oneOf, pathsOf, sourceOf } from './paths.ts';
 import { type Shell, shownPath } from './session.ts';
 
-const LS_FLAGS = '1lahtSrn';
+/** Of this side owners are numbers anyway. */
+const LLS_FLAGS = '1lahtSr';
+const LS_FLAGS = `${LLS_FLAGS}n`;
 
 async function list(shell: Shell, call: Call): Promise<void> {
   const { flags, operands, signal } = call;
@@ -200,9 +202,9 @@ export const lookCommands: readonly ShellCommand[] = [
   },
   {
     name: 'lls',
-    usage: '[-1lahtSr] [path]',
+    usage: `[-${LLS_FLAGS}] [path]`,
     summary: 'list a local directory',
-    flags: LS_FLAGS,
+    flags: LLS_FLAGS,
     least: 0,
     most: 1,
     operands: ['local'],

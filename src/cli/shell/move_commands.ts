@@ -8,6 +8,7 @@ import { joinPath, remotePath } from '../../sftp/path.ts';
 import { fileKind } from '../../sftp/proto/attrs.ts';
 import { download } from '../download.ts';
 import type { Moving } from '../move.ts';
+import { ifTold } from '../remote_sources.ts';
 import type { Summary } from '../summary.ts';
 import { nameBytes } from '../target.ts';
 import { tell } from '../transfer.ts';
@@ -75,11 +76,8 @@ async function copy(shell: Shell, { operands, signal }: Call): Promise<void> {
   const source = await oneOf(shell, from, signal);
   const name = remotePath(nameBytes(source));
   const target = shell.remote(to.text);
-  const there = await shell.sftp.stat(target, { signal }).catch((error: unknown) => {
-    if (error instanceof SshError && error.code === 'sftp-status') return {};
-    throw error;
-  });
-  const path = fileKind(there) === 'directory' ? joinPath(target, name) : target;
+  const there = await ifTold(shell.sftp.stat(target, { signal }));
+  const path = fileKind(there ?? {}) === 'directory' ? joinPath(target, name) : target;
   const meter = shell.output.meter?.(printable(name));
   const onProgress = meter && (({ bytes, total }: Progress) => meter.update(bytes, total));
   const { bytes, warnings } = await shell.sftp.copy(source, path, { signal, onProgress }).catch((error) => {

@@ -1,7 +1,8 @@
 /** From words to remote paths: those that are written, and those that a pattern matches. */
 
-import { SshError } from '../../errors.ts';
+import { printable } from '../../bytes/text.ts';
 import type { RemotePath } from '../../sftp/options.ts';
+import { bad } from '../arg_values.ts';
 import { matches, type RemoteSource } from '../remote_sources.ts';
 import type { Call } from './command.ts';
 import type { Shell } from './session.ts';
@@ -18,18 +19,14 @@ export function sourceOf(shell: Shell, word: Word): RemoteSource {
 }
 
 /** Everything that the operands name; a pattern that matches nothing is an error. */
-export async function matchesOf(shell: Shell, { operands, signal }: Call): Promise<{ readonly path: RemotePath }[]> {
+export async function pathsOf(shell: Shell, { operands, signal }: Call): Promise<RemotePath[]> {
   const found = await Promise.all(operands.map((word) => matches(shell.sftp, sourceOf(shell, word), signal)));
-  return found.flat();
-}
-
-export async function pathsOf(shell: Shell, call: Call): Promise<RemotePath[]> {
-  return (await matchesOf(shell, call)).map(({ path }) => path);
+  return found.flat().map(({ path }) => path);
 }
 
 /** The one path that a word names. */
 export async function oneOf(shell: Shell, word: Word, signal: AbortSignal): Promise<RemotePath> {
   const [path, other] = await matches(shell.sftp, sourceOf(shell, word), signal);
   if (path !== undefined && other === undefined) return path.path;
-  throw new SshError('bad-argument', `${word.text} matches more than one path`);
+  throw bad(`${printable(word.text)} matches more than one path: name one`);
 }

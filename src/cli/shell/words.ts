@@ -121,8 +121,3 @@ export function escapeText(text: string, open: Open = ''): string {
   if (open === "'" || open === '"') return text.replace(open === "'" ? /['\\]/g : /["\\]/g, '\\$&');
   return text.replace(/[\s'"\\*?[{#]/g, '\\$&');
 }
-
-/** `text` as one word. */
-export function quoteWord(text: string): string {
-  return text === '' ? "''" : escapeText(text);
-}

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { escapeText, quoteWord, scanWords, splitWords } from '../../../src/cli/shell/words.ts';
+import { escapeText, scanWords, splitWords } from '../../../src/cli/shell/words.ts';
 import type { SshError } from '../../../src/errors.ts';
 import { seededRandom } from '../../support/random.ts';
 
@@ -71,15 +71,15 @@ describe('scanWords', () => {
   });
 });
 
-describe('quoteWord', () => {
+describe('escapeText', () => {
   it('gives back any text, alone and in any quotes', () => {
     const random = seededRandom('words');
     const below = (limit: number): number => (random(1)[0] as number) % limit;
     const alphabet = [...'ab \t\'"\\*?[]{}#-!@/é😀'];
     for (let i = 0; i < 500; i++) {
-      const length = below(8);
+      const length = 1 + below(8);
       const text = Array.from({ length }, () => alphabet[below(alphabet.length)]).join('');
-      const words = splitWords(`x ${quoteWord(text)} y`);
+      const words = splitWords(`x ${escapeText(text)} y`);
       assert.deepEqual(words, [{ text: 'x' }, { text }, { text: 'y' }], JSON.stringify(text));
       for (const quote of ["'", '"'] as const) {
         assert.deepEqual(splitWords(`${quote}${escapeText(text, quote)}${quote}`), [{ text }], JSON.stringify(text));
