@@ -155,6 +155,7 @@ class Upload {
     const { plan, file } = this.#target;
     try {
       const stats = await this.#write(source);
+      await this.#needWholeSource(stats.bytes);
       if (digests !== undefined) await this.#verify(stats.bytes, await digests());
       if ('paths' in this.#target) {
         this.#notOurs = await whyNotOurs(this.#target, this.#target.start + stats.bytes, this.#options);
@@ -194,6 +195,18 @@ class Upload {
       await this.#checkTail(stats.bytes, tail);
     }
     return stats;
+  }
+
+  /** Files that a system makes up as they are read may be shorter than they say; one that was cut meanwhile says so itself. */
+  async #needWholeSource(written: number): Promise<void> {
+    const { size = 0, sizeNow } = this.#input;
+    const sent = this.#target.skip + written;
+    if (sizeNow === undefined || sent >= size) return;
+    const now = await sizeNow();
+    if (now >= size) return;
+    const path = printable(this.#target.file.path, 1024);
+    const message = `put ${path}: the local file was cut from ${size} to ${now} bytes while it was read: ${sent} were sent`;
+    throw new SshError('incomplete', message, { operation: 'put', path, transferred: written });
   }
 
   #close(): Promise<void> {

@@ -17,8 +17,10 @@ export interface Input {
   readonly read?: (target: Uint8Array, position: number) => Promise<number>;
   /** Tells it from others, where it can be read again. */
   readonly mark?: () => Promise<string>;
-  /** Of a local file. */
+  /** Of a local file, as it was at first. */
   readonly stat?: LocalStat;
+  /** How long the local file is now. */
+  readonly sizeNow?: () => Promise<number>;
   readonly size?: number;
   /** Bits for a remote file that is created. */
   readonly permissions?: number;
@@ -81,7 +83,13 @@ function fileInput(file: LocalFile, stat: LocalStat, shown: string, close: () =>
     open: (skip) => fileSource(file, isFile ? size : undefined, skip),
     stat,
     close,
-    ...(isFile ? { size, read: (target: Uint8Array, position: number) => file.read(target, position) } : {}),
+    ...(isFile
+      ? {
+          size,
+          sizeNow: () => file.size(),
+          read: (target: Uint8Array, position: number) => file.read(target, position),
+        }
+      : {}),
     ...(isFile && modified !== undefined ? { mark: async () => sourceMark(size, modified) } : {}),
     ...(permissions === undefined ? {} : { permissions: permissions & 0o777 }),
   };

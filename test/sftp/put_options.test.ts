@@ -57,6 +57,37 @@ describe('put of an open file', () => {
   });
 });
 
+describe('put of a file that is shorter than it was said to be', () => {
+  const SIZE = 2_000_000;
+
+  for (const options of [{}, { resume: true }, { sparse: true }]) {
+    it(`tells that it was cut while it was read, and leaves nothing: ${JSON.stringify(options)}`, async () => {
+      const world = await setUp();
+      world.files.add('src', patterned(SIZE));
+      const node = world.files.nodes.get('src');
+      const onProgress = (): void => {
+        if (node !== undefined && node.bytes.length === SIZE) node.bytes = node.bytes.slice(0, 900_000);
+      };
+      const error = await rejectsWith(put(world, { ...options, requests: 1, onProgress }), 'incomplete');
+      assert.match(error.message, /^put \/f: the local file was cut from 2000000 to 900000 bytes while it was read/);
+      assert.equal(error.fault, 'local');
+      await assertLeft(world);
+    });
+  }
+
+  it('takes its end for the end where the system still says so', async () => {
+    const world = await setUp();
+    const { open } = world.files;
+    world.files.open = async (path, how) => {
+      const file = await open.call(world.files, path, how);
+      return { ...file, read: async (target, at) => file.read(target.subarray(0, Math.max(0, 5 - at)), at) };
+    };
+    assert.equal((await put(world, {})).bytes, 5);
+    assert.ok(equalBytes(content(world), BYTES.slice(0, 5)));
+    await assertLeft(world, '/f');
+  });
+});
+
 describe('put with append', () => {
   it('writes behind the end with offsets of its own, in place', async () => {
     for (const source of ['src', BYTES, piecesOf(BYTES)]) {
