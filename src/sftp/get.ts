@@ -72,8 +72,8 @@ export async function get(
 }
 
 /**
- * OPEN and STAT leave together, unless the size is known. `early` is the size that STAT said, once it did: only a hint, since it may be that of
- * another file by the time that this one is open.
+ * OPEN and STAT leave together, unless the size is known. `early` is the size that STAT said, once it did: only a hint, since
+ * it may be that of another file by the time that this one is open.
  */
 async function openToRead(
   link: Link,
@@ -83,7 +83,8 @@ async function openToRead(
 ): Promise<{ readonly file: OpenHandle; readonly early: () => number | undefined }> {
   let size = known;
   const opened = openFile(link, path, 'r', {}, options);
-  if (known !== undefined) return { file: await opened, early: () => known };
+  // with one request at a time the answer to one more would be waited for
+  if (known !== undefined || options.requests === 1) return { file: await opened, early: () => known };
   stat(link, packets.stat, path, options).then(
     (attrs) => {
       size = sizeHint(attrs);
