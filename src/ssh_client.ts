@@ -48,6 +48,7 @@ export class SshClient extends Client {
     const refused = started.catch((error: SshError) => {
       if (error.code === 'request-failed') throw error; // what else ends the channel is told by the pipe
     });
+    refused.catch(() => undefined); // nobody else hears of it where the options are refused
     const { sharesOpenFiles, sftpBeforeVersion, symlinkOrder, sftpExtensions, sftpLimits } = this.quirks;
     return SftpClient.open(
       pipe,

@@ -4,7 +4,8 @@
  */
 
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
-import { Connection, type ConnectionConfig } from '../core/connection.ts';
+import type { ConnectionConfig } from '../core/config.ts';
+import { Connection } from '../core/connection.ts';
 import type { AuthAttempt, Negotiated } from '../core/events.ts';
 import type { Quirks } from '../core/quirks.ts';
 import type { ConnectionStats } from '../core/stats.ts';

@@ -51,7 +51,7 @@ export interface Opening {
 
 /** What a channel has moved, and how its windows stand. Sizes in bytes of data, headers not counted. */
 export interface ChannelStats {
-  /** The receive window. */
+  /** The receive window now; it grows up to `maxWindow`. */
   readonly window: number;
   /** What the peer may still send of it. */
   readonly granted: number;

@@ -25,8 +25,6 @@ import { sideOf } from './side.ts';
 import type { ConnectionStats } from './stats.ts';
 import { Transport } from './transport.ts';
 
-export type { CommonConfig, ConnectionConfig } from './config.ts';
-
 export class Connection {
   readonly #config: ConnectionConfig;
   readonly #transport: Transport;

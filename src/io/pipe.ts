@@ -3,6 +3,7 @@
  * connection can run over a channel of another. Calls and callbacks, no promise per chunk: this is the hot path.
  */
 
+import type { ChannelStats } from '../core/channel.ts';
 import type { SshError } from '../errors.ts';
 
 /** Where a pipe delivers. Calls come one at a time, never from inside a call that the sink's owner made to the pipe. */
@@ -17,24 +18,10 @@ export interface PipeSink {
   closed(cause: SshError | undefined): void;
 }
 
-/** What a pipe knows about itself, as of the moment it was asked. Sizes in bytes of data, headers not counted. */
-export interface PipeStats {
+/** What a pipe knows about itself, as of the moment it was asked. */
+export interface PipeStats extends ChannelStats {
   /** The smallest round trip seen, in milliseconds, once one was measured. */
   readonly roundTrip?: number;
-  /** The receive window now; it grows up to `maxWindow`. */
-  readonly window: number;
-  /** What the peer may still send of it. */
-  readonly granted: number;
-  /** WINDOW_ADJUSTs sent. */
-  readonly adjustments: number;
-  readonly received: number;
-  readonly sent: number;
-  /** The largest that the peer's window for us has been. */
-  readonly peerWindow: number;
-  /** Whether data waits because the peer's window is used up. */
-  readonly windowLimited: boolean;
-  /** How often data had to begin to wait for that. */
-  readonly windowWaits: number;
 }
 
 /** A two-way byte stream. */

@@ -76,6 +76,7 @@ export function dialBun(options: DialOptions): Promise<BytePipe> {
 export class BunSocketPipe implements BytePipe {
   readonly #early: ((sink: PipeSink) => void)[] = [];
   readonly #chunks = new SpentChunks();
+  readonly #deliver = (chunk: Uint8Array): void => this.#sink?.data(chunk);
   #socket: BunSocket | undefined;
   #sink: PipeSink | undefined;
   /** What the system has not taken. */
@@ -163,7 +164,8 @@ export class BunSocketPipe implements BytePipe {
       this.#socket?.pause();
     }
     const chunk = plain(bytes); // Bun gives every chunk memory of its own
-    this.#tell((sink) => this.#chunks.deliver(chunk, (each) => sink.data(each)));
+    if (this.#sink !== undefined) this.#chunks.deliver(chunk, this.#deliver);
+    else this.#early.push((sink) => this.#chunks.deliver(chunk, (each) => sink.data(each)));
   }
 
   /** Hands over what waits until the system has enough. */

@@ -12,6 +12,7 @@ import type {
 } from '../io/local_files.ts';
 import { type DenoEntry, type DenoFile, type DenoFileInfo, deno } from './deno_api.ts';
 import { fileError, isMissing, isThere } from './file_error.ts';
+import { bothTimes } from './file_times.ts';
 import { isWindowsName } from './windows_names.ts';
 
 const creation = {
@@ -114,17 +115,6 @@ function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   }
   if (group.length === 1) yield group[0] as Uint8Array;
   else if (size > 0) yield join(group);
-}
-
-/** Access and modification time as the system takes them, only together; `undefined`: neither is to be set. */
-async function bothTimes(
-  { accessed, modified }: LocalAttributes,
-  stat: () => Promise<LocalStat>,
-): Promise<[accessed: number, modified: number] | undefined> {
-  if (accessed === undefined && modified === undefined) return undefined;
-  if (accessed !== undefined && modified !== undefined) return [accessed, modified];
-  const now = await stat();
-  return [accessed ?? now.accessed ?? 0, modified ?? now.modified ?? 0];
 }
 
 /** Where there are no permissions, as in Windows, there is nothing to set. */

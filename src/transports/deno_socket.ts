@@ -131,6 +131,7 @@ class DenoSocketPipe implements BytePipe {
   }
 
   async #readAll(sink: PipeSink): Promise<void> {
+    const deliver = (bytes: Uint8Array): void => sink.data(bytes);
     try {
       while (!this.#closed) {
         if (this.#unconsumed >= READ_BOUND) {
@@ -148,7 +149,7 @@ class DenoSocketPipe implements BytePipe {
           return;
         }
         this.#unconsumed += count;
-        this.#input.deliver(count, (bytes) => sink.data(bytes));
+        this.#input.deliver(count, deliver);
       }
     } catch (error) {
       this.#lost(error);

@@ -16,6 +16,7 @@ import type {
   LocalStat,
 } from '../io/local_files.ts';
 import { fileError, isMissing, isThere } from './file_error.ts';
+import { bothTimes } from './file_times.ts';
 import { isWindowsName } from './windows_names.ts';
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants;
@@ -115,17 +116,6 @@ class NodeFile implements LocalFile {
   close(): Promise<void> {
     return done('close', this.#path, (callback) => fs.close(this.#fd, callback));
   }
-}
-
-/** Access and modification time as the system takes them, only together; `undefined`: neither is to be set. */
-async function bothTimes(
-  { accessed, modified }: LocalAttributes,
-  stat: () => Promise<LocalStat>,
-): Promise<[accessed: number, modified: number] | undefined> {
-  if (accessed === undefined && modified === undefined) return undefined;
-  if (accessed !== undefined && modified !== undefined) return [accessed, modified];
-  const now = await stat();
-  return [accessed ?? now.accessed ?? 0, modified ?? now.modified ?? 0];
 }
 
 function localStat(stats: fs.Stats): LocalStat {

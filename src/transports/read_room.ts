@@ -19,7 +19,7 @@ const SPARE = 2;
 
 export class ReadRoom {
   readonly #least: number;
-  readonly #memory = new SpentMemory<Uint8Array>();
+  readonly #memory = new SpentMemory<Uint8Array>((slab) => this.#free(slab));
   readonly #spare: Uint8Array[] = [];
   #size: number;
   #slab: Uint8Array;
@@ -62,10 +62,12 @@ export class ReadRoom {
   /** Of all that was delivered, none but the last `kept` bytes are in use. */
   spent(kept: number): void {
     this.#told = true;
-    this.#memory.spent(kept, (slab) => {
-      if (slab === this.#slab) this.#used = 0;
-      else if (slab.length === LARGEST && this.#size === LARGEST && this.#spare.length < SPARE) this.#spare.push(slab);
-    });
+    this.#memory.spent(kept);
+  }
+
+  #free(slab: Uint8Array): void {
+    if (slab === this.#slab) this.#used = 0;
+    else if (slab.length === LARGEST && this.#size === LARGEST && this.#spare.length < SPARE) this.#spare.push(slab);
   }
 
   #fit(count: number): void {

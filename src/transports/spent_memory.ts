@@ -12,8 +12,14 @@ interface Filled<M> {
 }
 
 export class SpentMemory<M> {
+  readonly #free: (memory: M) => void;
   readonly #filled: Filled<M>[] = [];
   #delivered = 0;
+
+  /** `free` takes what is not in use any more. */
+  constructor(free: (memory: M) => void) {
+    this.#free = free;
+  }
 
   /** `count` bytes in `memory` are about to be delivered, behind what is in it already. */
   deliver(memory: M, count: number): void {
@@ -28,12 +34,12 @@ export class SpentMemory<M> {
     this.#delivered += count;
   }
 
-  /** Only the last `kept` bytes are in use: gives all memory whose bytes came before them to `free`. */
-  spent(kept: number, free: (memory: M) => void): void {
+  /** Only the last `kept` bytes are in use: all memory whose bytes came before them is free. */
+  spent(kept: number): void {
     const used = this.#delivered - kept;
     for (let first = this.#filled[0]; first !== undefined && first.end <= used; first = this.#filled[0]) {
       this.#filled.shift();
-      free(first.memory);
+      this.#free(first.memory);
     }
   }
 
@@ -45,7 +51,7 @@ export class SpentMemory<M> {
 
 /** Chunks that have memory of their own, freed once they are not used any more. */
 export class SpentChunks {
-  readonly #memory = new SpentMemory<Uint8Array>();
+  readonly #memory = new SpentMemory<Uint8Array>(releaseMemory);
   #told = false;
 
   /** Gives `to` the chunk, which is its own from now on, unless it calls `spent` before it returns. */
@@ -59,6 +65,6 @@ export class SpentChunks {
   /** Of all that was delivered, none but the last `kept` bytes are in use. */
   spent(kept: number): void {
     this.#told = true;
-    this.#memory.spent(kept, releaseMemory);
+    this.#memory.spent(kept);
   }
 }

@@ -1,7 +1,7 @@
 /** A client `Connection` driven by a test, which answers questions from a script. */
 
 import { chooseAlgorithms } from '../../src/core/algorithms/lists.ts';
-import type { CommonConfig, ConnectionConfig } from '../../src/core/connection.ts';
+import type { CommonConfig, ConnectionConfig } from '../../src/core/config.ts';
 import type { AuthAttempt, Prompt, Question } from '../../src/core/events.ts';
 import { defaultLimits } from '../../src/core/limits.ts';
 import { defaultRekeyLimits } from '../../src/core/rekey.ts';

@@ -1,6 +1,6 @@
 /** A server `Connection` driven by a test, which answers questions from a script and grants whatever a client asks for. */
 
-import type { CommonConfig } from '../../src/core/connection.ts';
+import type { CommonConfig } from '../../src/core/config.ts';
 import type { LoginVerdict, Question } from '../../src/core/events.ts';
 import type { ServerSide } from '../../src/core/side.ts';
 import { signatureAlgorithms } from '../../src/keys/signature.ts';

@@ -5,7 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { Connection, type ConnectionConfig } from '../../src/core/connection.ts';
+import type { ConnectionConfig } from '../../src/core/config.ts';
+import { Connection } from '../../src/core/connection.ts';
 import type { Event, Question } from '../../src/core/events.ts';
 import { SshError } from '../../src/errors.ts';
 

@@ -4,41 +4,44 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SpentMemory } from '../../src/transports/spent_memory.ts';
 
-/** Delivers, and says what comes back. */
-function freed(memory: SpentMemory<string>, kept: number): string[] {
+function watched(): { memory: SpentMemory<string>; freed: (kept: number) => string[] } {
   const names: string[] = [];
-  memory.spent(kept, (name) => names.push(name));
-  return names;
+  const memory = new SpentMemory<string>((name) => names.push(name));
+  const freed = (kept: number): string[] => {
+    memory.spent(kept);
+    return names.splice(0);
+  };
+  return { memory, freed };
 }
 
 describe('SpentMemory', () => {
   it('gives back what came before the bytes in use, each once, in order', () => {
-    const memory = new SpentMemory<string>();
+    const { memory, freed } = watched();
     memory.deliver('a', 100);
-    assert.deepEqual(freed(memory, 1), []);
+    assert.deepEqual(freed(1), []);
     memory.deliver('b', 50);
-    assert.deepEqual(freed(memory, 51), []);
-    assert.deepEqual(freed(memory, 50), ['a']);
+    assert.deepEqual(freed(51), []);
+    assert.deepEqual(freed(50), ['a']);
     memory.deliver('c', 10);
-    assert.deepEqual(freed(memory, 0), ['b', 'c']);
-    assert.deepEqual(freed(memory, 0), []);
+    assert.deepEqual(freed(0), ['b', 'c']);
+    assert.deepEqual(freed(0), []);
   });
 
   it('counts several deliveries in one memory as one', () => {
-    const memory = new SpentMemory<string>();
+    const { memory, freed } = watched();
     memory.deliver('a', 100);
     memory.deliver('a', 100);
-    assert.deepEqual(freed(memory, 100), []);
-    assert.deepEqual(freed(memory, 0), ['a']);
+    assert.deepEqual(freed(100), []);
+    assert.deepEqual(freed(0), ['a']);
   });
 
   it('never gives back what it was told to forget, or to pass over', () => {
-    const memory = new SpentMemory<string>();
+    const { memory, freed } = watched();
     memory.deliver('a', 100);
     memory.forget();
     memory.pass(30);
     memory.deliver('b', 10);
-    assert.deepEqual(freed(memory, 10), []);
-    assert.deepEqual(freed(memory, 0), ['b']);
+    assert.deepEqual(freed(10), []);
+    assert.deepEqual(freed(0), ['b']);
   });
 });

@@ -34,8 +34,6 @@ export class WorkQueue {
   #largeRunning = 0;
   #largeBytes = 0;
   readonly #blocked: (() => void)[] = [];
-  /** Most jobs that waited at once. */
-  maxWaiting = 0;
 
   /** At most `most` jobs at once, which may change. */
   constructor(most: () => number) {
@@ -50,7 +48,6 @@ export class WorkQueue {
   async add(job: Job, bytes: number): Promise<void> {
     (bytes >= LARGE ? this.#large : this.#small).push({ job, bytes });
     this.#startWaiting();
-    this.maxWaiting = Math.max(this.maxWaiting, this.#waiting);
     while (this.#waiting >= MAX_WAITING) await new Promise<void>((resolve) => this.#blocked.push(resolve));
   }
 
