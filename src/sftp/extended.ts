@@ -94,13 +94,10 @@ export async function fstatvfs({ link, handle, path }: OpenHandle, options: Call
 
 function decodeStats(body: Uint8Array): FileSystemStats {
   const { flags, ...counts } = decodeFields(extensions.statvfs.reply, body, 'the figures of a file system');
-  const figures = Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, Number(value)]));
+  const entries = Object.entries(counts).map(([name, value]) => [name, Number(value)]);
+  const figures = Object.fromEntries(entries) as { readonly [K in keyof typeof counts]: number };
   const has = (flag: number): boolean => (flags & BigInt(flag)) !== 0n;
-  return {
-    ...figures,
-    readOnly: has(StatvfsFlag.readOnly),
-    noSetuid: has(StatvfsFlag.noSetuid),
-  } as unknown as FileSystemStats;
+  return { ...figures, readOnly: has(StatvfsFlag.readOnly), noSetuid: has(StatvfsFlag.noSetuid) };
 }
 
 /** copy-data: `length` bytes, or up to the end of the file where it is 0. */

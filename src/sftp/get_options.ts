@@ -5,7 +5,7 @@ import type { LocalFile } from '../io/local_files.ts';
 import type { RangeOptions, TransferStats } from './options.ts';
 import type { Preserve } from './preserve.ts';
 import type { Attributes } from './proto/attrs.ts';
-import type { Verify } from './verify.ts';
+import { checkVerify, type Verify } from './verify.ts';
 
 /** Where a download goes: a local path, an open local file (which stays open), or a stream (which is closed). */
 export type LocalTarget = string | LocalFile | WritableStream<Uint8Array>;
@@ -58,10 +58,8 @@ export interface GetResult extends TransferStats {
 
 /** Throws `bad-argument` for options that do not go together. */
 export function checkGetOptions(local: LocalTarget, options: GetOptions): void {
-  const { resume, start, end, atomic, verify = 'size' } = options;
-  if (verify !== 'size' && verify !== 'hash' && verify !== 'content') {
-    throw new SshError('bad-argument', `verify is size, hash or content, not ${String(verify)}`);
-  }
+  const { resume, start, end, atomic } = options;
+  checkVerify(options.verify);
   if (!resume) return;
   if (start !== undefined || end !== undefined) {
     throw new SshError('bad-argument', 'resume is for whole files: leave out start and end');

@@ -165,7 +165,7 @@ function parseSegment(part: readonly string[]): Segment {
       }
       if (character === '\\') at += 1;
       if (at >= part.length) throw new SshError('bad-argument', 'A pattern must not end in a lone backslash');
-      tokens.push({ kind: 'character', code: codeOf(part[at]) });
+      tokens.push({ kind: 'character', code: codePointOf(part[at]) });
     }
   }
   if (tokens.every((token) => token.kind === 'character')) {
@@ -186,7 +186,7 @@ function setAt(part: readonly string[], start: number): { readonly token: Token;
   const ranges: (readonly [number, number])[] = [];
   const character = (): number => {
     if (part[at] === '\\' && at + 1 < part.length) at += 1;
-    return codeOf(part[at++]);
+    return codePointOf(part[at++]);
   };
   while (at < part.length) {
     if (part[at] === ']' && at > first) return { token: { kind: 'set', negated, ranges }, end: at };
@@ -199,7 +199,7 @@ function setAt(part: readonly string[], start: number): { readonly token: Token;
   return undefined;
 }
 
-function codeOf(character: string | undefined): number {
+function codePointOf(character: string | undefined): number {
   return character?.codePointAt(0) ?? 0;
 }
 
@@ -218,7 +218,7 @@ export function matches(segment: Segment & { readonly kind: 'wildcard' }, text: 
     if (wanted?.kind === 'star') {
       star = token++;
       starAt = at;
-    } else if (wanted !== undefined && takes(wanted, codeOf(name[at]))) {
+    } else if (wanted !== undefined && takes(wanted, codePointOf(name[at]))) {
       at += 1;
       token += 1;
     } else if (star >= 0) {

@@ -2,6 +2,7 @@
 
 import { decodeFields, encodeFields } from '../bytes/schema.ts';
 import type { SshError } from '../errors.ts';
+import { forgetAbort, listenToAbort } from '../io/abort.ts';
 import { abortedError, call, stalledError } from './call.ts';
 import type { Link } from './link.ts';
 import { offers } from './operations.ts';
@@ -27,7 +28,7 @@ function greeting(link: Link, stallTimeout: number, signal: AbortSignal | undefi
     const onAbort = (): void => link.fail(abortedError('init', undefined, signal as AbortSignal));
     const settle = (): void => {
       guard.stop();
-      signal?.removeEventListener('abort', onAbort);
+      if (signal !== undefined) forgetAbort(signal, onAbort);
     };
     const ready = (): void => {
       settle();
@@ -39,7 +40,7 @@ function greeting(link: Link, stallTimeout: number, signal: AbortSignal | undefi
       reject(cause);
     };
     guard.start();
-    signal?.addEventListener('abort', onAbort);
+    if (signal !== undefined) listenToAbort(signal, onAbort);
     link.start(ready, failed);
     if (signal?.aborted) onAbort();
   });

@@ -14,7 +14,7 @@ const DRIVE = /^[A-Za-z]:/;
 
 /** C0, DEL and C1: no terminal and no log is safe from them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+export const CONTROL: RegExp = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** Whether `name` is `.` or `..`, which servers list and nobody follows. */
 export function isDots(name: Uint8Array): boolean {

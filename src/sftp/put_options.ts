@@ -4,7 +4,7 @@ import { SshError } from '../errors.ts';
 import type { LocalFile } from '../io/local_files.ts';
 import type { TransferOptions, TransferStats } from './options.ts';
 import { type Preserve, preserves } from './preserve.ts';
-import type { Verify } from './verify.ts';
+import { checkVerify, type Verify } from './verify.ts';
 
 /** Where an upload comes from: a local path, an open local file (which stays open), bytes, or whatever yields them. */
 export type LocalSource = string | LocalFile | Uint8Array | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
@@ -58,10 +58,8 @@ export interface PutResult extends TransferStats {
 
 /** Throws `bad-argument` for options that do not go together. */
 export function checkPutOptions(options: PutOptions): void {
-  const { resume, append, position, atomic, overwrite, verify = 'size' } = options;
-  if (verify !== 'size' && verify !== 'hash' && verify !== 'content') {
-    throw new SshError('bad-argument', `verify is size, hash or content, not ${String(verify)}`);
-  }
+  const { resume, append, position, atomic, overwrite } = options;
+  checkVerify(options.verify);
   const chosen = [resume && 'resume', append && 'append', position !== undefined && 'position'].filter(Boolean);
   if (chosen.length > 1) throw new SshError('bad-argument', `${chosen.join(' and ')} do not go together`);
   if (resume && atomic === false) {

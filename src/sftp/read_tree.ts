@@ -210,7 +210,7 @@ async function usable<S>(
   reader: TreeReader<S>,
   options: CallOptions,
 ): Promise<WalkEntry[]> {
-  const found: WalkEntry[] = [];
+  const found: (WalkEntry | undefined)[] = [];
   const unknown: Promise<void>[] = [];
   for (const entry of entries) {
     if (isDots(entry.nameBytes)) continue;
@@ -221,27 +221,29 @@ async function usable<S>(
     }
     const path = joinPath(place.path, entry.nameBytes);
     const kind = fileKind(entry.attrs);
-    const at = found.push({ ...entry, path, kind, depth: place.depth + 1 }) - 1;
-    if (kind === 'unknown') unknown.push(identify(link, found, at, options));
+    const here = { ...entry, path, kind, depth: place.depth + 1 };
+    const at = found.push(here) - 1;
+    if (kind !== 'unknown') continue;
+    const identified = identify(link, here, options).then((known) => {
+      found[at] = known;
+    });
+    unknown.push(identified);
   }
   await Promise.all(unknown);
-  return unknown.length === 0 ? found : found.filter(({ kind }) => kind !== GONE);
+  return found.filter((entry) => entry !== undefined);
 }
-
-/** Marks an entry that LSTAT did not find any more. */
-const GONE = 'gone' as FileKind;
 
 const LETTERS: Readonly<Record<string, FileKind>> = { '-': 'file', d: 'directory', l: 'symlink' };
 
-async function identify(link: Link, found: WalkEntry[], at: number, options: CallOptions): Promise<void> {
-  const entry = found[at] as WalkEntry;
+/** The entry as LSTAT has it; `undefined`: it is not there any more. */
+async function identify(link: Link, entry: WalkEntry, options: CallOptions): Promise<WalkEntry | undefined> {
   try {
     const attrs = await stat(link, packets.lstat, entry.path, options);
     const kind = fileKind(attrs);
-    found[at] = { ...entry, attrs, kind: kind === 'unknown' ? byLetter(entry) : kind };
+    return { ...entry, attrs, kind: kind === 'unknown' ? byLetter(entry) : kind };
   } catch (error) {
     if (!isStatusError(error)) throw error;
-    found[at] = { ...entry, kind: isMissing(error) ? GONE : byLetter(entry) };
+    return isMissing(error) ? undefined : { ...entry, kind: byLetter(entry) };
   }
 }
 

@@ -20,6 +20,12 @@ import { chunksOf } from './streams.ts';
  */
 export type Verify = 'size' | 'hash' | 'content';
 
+/** Throws `bad-argument` for what is none. */
+export function checkVerify(verify: Verify | undefined): void {
+  if (verify === undefined || verify === 'size' || verify === 'hash' || verify === 'content') return;
+  throw new SshError('bad-argument', `verify is size, hash or content, not ${String(verify)}`);
+}
+
 /** Bytes that one question is about: answers stay small, and what differs is found before the end. */
 const SEGMENT = 64 * 1024 * 1024;
 

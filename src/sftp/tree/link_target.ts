@@ -3,11 +3,10 @@
  * program or the next, go elsewhere. Knows no files.
  */
 
+import { CONTROL } from '../names.ts';
+
 /** Parts of a path on Windows, which a link must not have there and which nobody needs elsewhere. */
 const FOREIGN = /[\\]|^[A-Za-z]:/;
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
  * Why a link that holds `target` must not be made in a directory that is `depth` levels below the root of the tree, as the end

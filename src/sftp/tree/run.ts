@@ -4,6 +4,7 @@
  */
 
 import { type SshError, toSshError } from '../../errors.ts';
+import { forgetAbort, listenToAbort } from '../../io/abort.ts';
 import { abortedError } from '../call.ts';
 import type { Link } from '../link.ts';
 import type { RemotePath, TransferStats } from '../options.ts';
@@ -114,12 +115,12 @@ export class TreeRun {
   async through(shown: RemotePath, begin: () => TreeDirectory): Promise<TreeResult> {
     const { signal } = this.#options;
     const onAbort = (): void => this.stop(abortedError('transfer', shown, signal as AbortSignal));
-    signal?.addEventListener('abort', onAbort);
+    if (signal !== undefined) listenToAbort(signal, onAbort);
     try {
       if (signal?.aborted) onAbort();
       else await begin().finished;
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      if (signal !== undefined) forgetAbort(signal, onAbort);
     }
     if (this.#stopped !== undefined) throw this.#stopped;
     return this.report.result();
