@@ -6,6 +6,7 @@
 import { printable } from '../bytes/text.ts';
 import type { DirectoryEntry } from '../sftp/list.ts';
 import { type Attributes, type FileKind, fileKind } from '../sftp/proto/attrs.ts';
+import { modeText } from '../sftp/proto/mode.ts';
 
 /** One entry in the object of `ls --json`. Members that the server did not send are absent. */
 export interface EntryReport {
@@ -66,36 +67,10 @@ function longColumns(attrs: Attributes, format: LongFormat): readonly string[] {
   const named = (id: number | undefined, names: ReadonlyMap<number, string> | undefined): string =>
     id === undefined ? '-' : printable(names?.get(id) ?? String(id), MAX_OWNER);
   const bytes = size === undefined ? '-' : (format.size?.(size) ?? String(size));
-  return [modeText(attrs), named(uid, format.users), named(gid, format.groups), bytes, time];
+  return [modeText(attrs, '?'), named(uid, format.users), named(gid, format.groups), bytes, time];
 }
 
 const MAX_OWNER = 64; // longer than names of users are, so that no server fills the line
-
-const letters: Readonly<Record<FileKind, string>> = {
-  file: '-',
-  directory: 'd',
-  symlink: 'l',
-  'block-device': 'b',
-  'character-device': 'c',
-  fifo: 'p',
-  socket: 's',
-  unknown: '?',
-};
-
-/** `drwxr-xr-x`, with `s` and `t` as ls(1) shows them; `?` and dashes where nothing is known. */
-export function modeText(attrs: Attributes): string {
-  const { permissions } = attrs;
-  const letter = letters[fileKind(attrs)];
-  if (permissions === undefined) return `${letter}---------`;
-  const triple = (shift: number, special: boolean, mark: string): string => {
-    const bits = permissions >>> shift;
-    const x = (bits & 1) !== 0;
-    const last = special ? (x ? mark : mark.toUpperCase()) : x ? 'x' : '-';
-    return `${bits & 4 ? 'r' : '-'}${bits & 2 ? 'w' : '-'}${last}`;
-  };
-  const [suid, sgid, sticky] = [permissions & 0o4000, permissions & 0o2000, permissions & 0o1000];
-  return letter + triple(6, suid !== 0, 's') + triple(3, sgid !== 0, 's') + triple(0, sticky !== 0, 't');
-}
 
 export function entryReport(entry: DirectoryEntry): EntryReport {
   const { size, permissions, uid, gid, mtime } = entry.attrs;

@@ -6,8 +6,9 @@ import { devNull } from 'node:os';
 import { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
 import type { Accepted, Listener, ListenOptions } from '../io/listen.ts';
+import { posixCode } from '../io/posix_code.ts';
 import { type BunHandlers, type BunSocket, BunSocketPipe } from './bun_socket.ts';
-import { codeOf } from './connect_error.ts';
+
 import { listenFailed } from './listen_error.ts';
 import { checkListen, listenerOf, Reception } from './tcp_listener.ts';
 
@@ -96,7 +97,7 @@ function noDescriptor(): unknown {
   try {
     closeSync(openSync(devNull, 'r'));
   } catch (error) {
-    if (['EMFILE', 'ENFILE'].includes(codeOf(error))) return error;
+    if (['EMFILE', 'ENFILE'].includes(posixCode(error))) return error;
   }
   return undefined;
 }

@@ -2,6 +2,7 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
+import { posixCode } from '../io/posix_code.ts';
 
 /** How messages name an address. */
 export function addressName(host: string, port: number): string {
@@ -22,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** The error for a connection that could not be made. */
 export function connectFailed(host: string, port: number, error: unknown): SshError {
-  const code = codeOf(error);
+  const code = posixCode(error);
   const reason = reasons[code] ?? printable(error instanceof Error ? error.message : String(error));
   return new SshError('connect-failed', `Cannot connect to ${addressName(host, port)}: ${reason}`, {
     fault: 'network',
@@ -39,16 +40,10 @@ export function connectTimeout(host: string, port: number, milliseconds: number)
 
 /** The error for a connection that failed later. */
 export function connectionLost(error: unknown): SshError {
-  const code = codeOf(error);
+  const code = posixCode(error);
   const message = code === 'ECONNRESET' ? 'the peer reset the connection' : code === 'EPIPE' ? 'the peer is gone' : '';
   return new SshError('connection-lost', message || printable(error instanceof Error ? error.message : String(error)), {
     fault: 'network',
     cause: error,
   });
-}
-
-/** The POSIX name of what went wrong, or an empty string. */
-export function codeOf(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : '';
 }

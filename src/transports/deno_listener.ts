@@ -2,7 +2,8 @@
 
 import type { SshError } from '../errors.ts';
 import type { Accepted, ListenAddress, Listener, ListenOptions } from '../io/listen.ts';
-import { codeOf } from './connect_error.ts';
+import { posixCode } from '../io/posix_code.ts';
+
 import { type DenoConn, type DenoListener, deno } from './deno_api.ts';
 import { acceptedDeno, withCode } from './deno_socket.ts';
 import { listenFailed } from './listen_error.ts';
@@ -52,7 +53,7 @@ export function acceptAll(listener: DenoListener, address: ListenAddress, recept
         else take(conn, reception);
       } catch (error) {
         // A peer that has gone meanwhile took its place in the queue with it.
-        if (stopped || codeOf(error) === 'ECONNABORTED') continue;
+        if (stopped || posixCode(error) === 'ECONNABORTED') continue;
         reception.fail(address, error);
         await pause();
       }

@@ -2,6 +2,7 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
+import { posixCode } from '../io/posix_code.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
@@ -23,8 +24,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a local file could not be used, as an error of code `bad-local-file`. */
 export function fileError(operation: string, path: string, error: unknown): SshError {
   const shown = printable(path, 1024);
-  const reason =
-    reasons[fileErrorCode(error)] ?? printable(error instanceof Error ? error.message : String(error), 500);
+  const reason = reasons[posixCode(error)] ?? printable(error instanceof Error ? error.message : String(error), 500);
   return new SshError('bad-local-file', `Cannot ${operation} ${shown}: ${reason}`, {
     operation,
     path: shown,
@@ -32,18 +32,12 @@ export function fileError(operation: string, path: string, error: unknown): SshE
   });
 }
 
-/** The POSIX name of what went wrong, or an empty string. */
-function fileErrorCode(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : '';
-}
-
 /** Whether the error says that nothing stands at the path. */
 export function isMissing(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes(fileErrorCode(error));
+  return ['ENOENT', 'ENOTDIR'].includes(posixCode(error));
 }
 
 /** Whether the error says that something stands at the path already. */
 export function isThere(error: unknown): boolean {
-  return fileErrorCode(error) === 'EEXIST';
+  return posixCode(error) === 'EEXIST';
 }

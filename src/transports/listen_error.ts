@@ -3,7 +3,8 @@
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import type { ListenAddress } from '../io/listen.ts';
-import { addressName, codeOf } from './connect_error.ts';
+import { posixCode } from '../io/posix_code.ts';
+import { addressName } from './connect_error.ts';
 
 const DESCRIPTORS =
   'this program has too many files and connections open; close some, or raise the limit of the system';
@@ -32,6 +33,6 @@ export function acceptFailed(address: ListenAddress, error: unknown): SshError {
 }
 
 function failure(what: string, phase: string, { host, port }: ListenAddress, error: unknown): SshError {
-  const reason = reasons[codeOf(error)] ?? printable(error instanceof Error ? error.message : String(error));
+  const reason = reasons[posixCode(error)] ?? printable(error instanceof Error ? error.message : String(error));
   return new SshError('listen-failed', `${what} ${addressName(host, port)}: ${reason}`, { phase, cause: error });
 }

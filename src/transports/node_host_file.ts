@@ -6,8 +6,9 @@
 import { Buffer } from 'node:buffer';
 import * as fs from 'node:fs';
 import { piecesAfter } from '../bytes/pieces.ts';
+import { posixCode } from '../io/posix_code.ts';
 import type { HostFile, HostStat } from '../sftp/server/host_files.ts';
-import { PosixError, posixCode } from '../sftp/server/posix_error.ts';
+import { PosixError } from '../sftp/server/posix_error.ts';
 
 type Callback<T> = (error: NodeJS.ErrnoException | null, value?: T) => void;
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { entryReport, longLines, modeText, shownName, sorted } from '../../src/cli/listing.ts';
+import { entryReport, longLines, shownName, sorted } from '../../src/cli/listing.ts';
 import { algorithmReport, transferReport } from '../../src/cli/report.ts';
 import { Summary } from '../../src/cli/summary.ts';
 import { tell } from '../../src/cli/transfer.ts';
@@ -129,29 +129,6 @@ function entry(name: string | Uint8Array, attrs: Attributes = {}): DirectoryEntr
   const nameBytes = typeof name === 'string' ? new TextEncoder().encode(name) : name;
   return { name: new TextDecoder().decode(nameBytes), nameBytes, longname: 'not used', attrs };
 }
-
-describe('modeText', () => {
-  const cases: [number | undefined, string][] = [
-    [0o100644, '-rw-r--r--'],
-    [0o040755, 'drwxr-xr-x'],
-    [0o120777, 'lrwxrwxrwx'],
-    [0o041777, 'drwxrwxrwt'],
-    [0o041776, 'drwxrwxrwT'],
-    [0o104755, '-rwsr-xr-x'],
-    [0o102644, '-rw-r-Sr--'],
-    [0o020620, 'crw--w----'],
-    [0o060660, 'brw-rw----'],
-    [0o010600, 'prw-------'],
-    [0o140700, 'srwx------'],
-    [0o000644, '?rw-r--r--'],
-    [undefined, '?---------'],
-  ];
-  for (const [permissions, text] of cases) {
-    it(`writes ${permissions?.toString(8)} as ${text}`, () => {
-      assert.equal(modeText(permissions === undefined ? {} : { permissions }), text);
-    });
-  }
-});
 
 describe('listing', () => {
   const big = entry('big.log', {

@@ -6,8 +6,9 @@ import type { DirectoryEntry } from '../../sftp/list.ts';
 import type { RemotePath } from '../../sftp/options.ts';
 import { type Attributes, fileKind } from '../../sftp/proto/attrs.ts';
 import { extensions } from '../../sftp/proto/extensions.ts';
+import { modeText } from '../../sftp/proto/mode.ts';
 import { isStatusError } from '../../sftp/proto/status.ts';
-import { type LongFormat, longLines, modeText, shownName } from '../listing.ts';
+import { type LongFormat, longLines, shownName } from '../listing.ts';
 import { matches } from '../remote_sources.ts';
 import { formatBinary } from '../units.ts';
 import { inColumns, ordered } from './columns.ts';
@@ -139,7 +140,7 @@ function attributeLines(path: RemotePath, attrs: Attributes, target: RemotePath 
     ['type', fileKind(attrs)],
     ['target', target === undefined ? undefined : shownPath(target)],
     ['size', size === undefined ? undefined : String(size)],
-    ['permissions', permissions && `${(permissions & 0o7777).toString(8).padStart(4, '0')} ${modeText(attrs)}`],
+    ['permissions', permissions && `${(permissions & 0o7777).toString(8).padStart(4, '0')} ${modeText(attrs, '?')}`],
     ['owner', uid === undefined ? undefined : String(uid)],
     ['group', gid === undefined ? undefined : String(gid)],
     ['modified', timeText(mtime)],

@@ -5,8 +5,9 @@
  * as nobody else moves things meanwhile (`directory.ts` has the locks). Knows no SFTP.
  */
 
+import { posixCode } from '../../io/posix_code.ts';
 import type { HostFiles, HostStat } from './host_files.ts';
-import { PosixError, posixCode } from './posix_error.ts';
+import { PosixError } from './posix_error.ts';
 
 /** Links on one way, after which it counts as a circle; Linux has the same. */
 const MAX_LINKS = 40;

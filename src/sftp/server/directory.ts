@@ -16,12 +16,13 @@
  * Knows no packets and no runtime.
  */
 
+import { posixCode } from '../../io/posix_code.ts';
 import type { Attributes } from '../proto/attrs.ts';
 import type { FileSystemStats, OwnerNames } from '../proto/extensions.ts';
 import type { BackendEntry, BackendFile, OpenRequest, SftpBackend } from './backend.ts';
 import { attributesOf } from './host_attrs.ts';
 import type { HostFiles, HostOwners, HostStat } from './host_files.ts';
-import { PosixError, posixCode } from './posix_error.ts';
+import { PosixError } from './posix_error.ts';
 import { ServedChanges } from './served_changes.ts';
 import { ReadOnlyFile, ServedFile } from './served_file.ts';
 import { ServedList } from './served_list.ts';

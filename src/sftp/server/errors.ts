@@ -5,8 +5,9 @@
 
 import { printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
+import { posixCode } from '../../io/posix_code.ts';
 import { Status, statusMeaning } from '../proto/status.ts';
-import { type PosixCode, posixCode } from './posix_error.ts';
+import type { PosixCode } from './posix_error.ts';
 
 /** The code and text of a STATUS. */
 export interface Refusal {

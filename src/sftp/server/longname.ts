@@ -5,7 +5,8 @@
 
 import { concat } from '../../bytes/bytes.ts';
 import { encodeName } from '../../bytes/name.ts';
-import { type Attributes, type FileKind, fileKind } from '../proto/attrs.ts';
+import type { Attributes } from '../proto/attrs.ts';
+import { modeText } from '../proto/mode.ts';
 
 /** What beside attributes the line shows. */
 export interface LongnameOwners {
@@ -19,23 +20,12 @@ const RECENT = 182.5 * 24 * 3600;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
-const LETTERS: Readonly<Record<FileKind, string>> = {
-  file: '-',
-  directory: 'd',
-  symlink: 'l',
-  'block-device': 'b',
-  'character-device': 'c',
-  fifo: 'p',
-  socket: 's',
-  unknown: '-',
-};
-
 /** The line for `name`; `now` in seconds since 1970. What is not known shows as `-`, as one link, or as 0. */
 export function longname(name: Uint8Array, attrs: Attributes, owners: LongnameOwners, now: number): Uint8Array {
   const owner = owners.owner ?? attrs.uid ?? '-';
   const group = owners.group ?? attrs.gid ?? '-';
   const columns = [
-    modeString(attrs),
+    modeText(attrs, '-'),
     String(owners.links ?? 1).padStart(3),
     String(owner).padEnd(8),
     String(group).padEnd(8),
@@ -44,18 +34,6 @@ export function longname(name: Uint8Array, attrs: Attributes, owners: LongnameOw
     '',
   ];
   return concat(encodeName(columns.join(' ')), name);
-}
-
-/** Type and permissions in ten letters: `drwxr-sr-t`. */
-export function modeString(attrs: Attributes): string {
-  const mode = attrs.permissions ?? 0;
-  const triple = (shift: number, special: number, letter: string): string => {
-    const execute = (mode >> shift) & 1;
-    const marked = (mode & special) !== 0;
-    const last = marked ? (execute ? letter : letter.toUpperCase()) : execute ? 'x' : '-';
-    return ((mode >> shift) & 4 ? 'r' : '-') + ((mode >> shift) & 2 ? 'w' : '-') + last;
-  };
-  return LETTERS[fileKind(attrs)] + triple(6, 0o4000, 's') + triple(3, 0o2000, 's') + triple(0, 0o1000, 't');
 }
 
 /** `Jan  5 14:03` for the last half year, `Jan  5  2020` for what is older or in the future. */

@@ -45,9 +45,3 @@ export class PosixError extends Error {
     this.code = code;
   }
 }
-
-/** The POSIX code of what was thrown, or an empty string. */
-export function posixCode(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' ? code : '';
-}

@@ -3,11 +3,12 @@
  * no other request uses a path that it has looked at before.
  */
 
+import { posixCode } from '../../io/posix_code.ts';
 import type { Attributes } from '../proto/attrs.ts';
 import type { Spot, TakenSpot } from './confined_path.ts';
 import { SETTABLE, setAtPath, setOpen, setsNothing } from './host_attrs.ts';
 import type { HostKind, HostOpen } from './host_files.ts';
-import { PosixError, posixCode } from './posix_error.ts';
+import { PosixError } from './posix_error.ts';
 import type { ServedTree } from './served_tree.ts';
 
 /** What `link` says where it cannot be used though `rename` can: no links there, or none to files of others. */

@@ -3,11 +3,12 @@
  * when something else stands at a path than a moment ago.
  */
 
+import { posixCode } from '../../io/posix_code.ts';
 import type { OpenRequest } from './backend.ts';
 import { ConfinedPaths, type Spot, type TakenSpot } from './confined_path.ts';
 import { SETTABLE } from './host_attrs.ts';
 import type { HostFile, HostFiles, HostOpen, HostStat } from './host_files.ts';
-import { PosixError, posixCode } from './posix_error.ts';
+import { PosixError } from './posix_error.ts';
 import { TreeLock } from './tree_lock.ts';
 
 /** How often to go to a file that is replaced each time between the look at it and its opening. */

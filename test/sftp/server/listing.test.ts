@@ -7,7 +7,7 @@ import { SshError } from '../../../src/errors.ts';
 import type { NameEntry } from '../../../src/sftp/proto/names.ts';
 import { Status } from '../../../src/sftp/proto/status.ts';
 import type { BackendEntry, SftpBackend } from '../../../src/sftp/server/backend.ts';
-import { dateString, longname, modeString } from '../../../src/sftp/server/longname.ts';
+import { dateString, longname } from '../../../src/sftp/server/longname.ts';
 import { memoryFiles } from '../../../src/sftp/server/memory_fs.ts';
 import { ask, RawSftp } from '../../support/sftp_raw.ts';
 
@@ -212,26 +212,6 @@ describe('longname', () => {
     const line = longname(utf8('x'), attrs, { links: 12345 }, NOW / 1000);
     assert.equal(decodeLenient(line), 'd--------- 12345 1000     4294967294 1099511627776 Jan  1  1970 x');
   });
-
-  /** As `stat -c %A` shows them. */
-  const modes: readonly [number, string][] = [
-    [0o100644, '-rw-r--r--'],
-    [0o40755, 'drwxr-xr-x'],
-    [0o120777, 'lrwxrwxrwx'],
-    [0o60660, 'brw-rw----'],
-    [0o20620, 'crw--w----'],
-    [0o10600, 'prw-------'],
-    [0o140777, 'srwxrwxrwx'],
-    [0o104755, '-rwsr-xr-x'],
-    [0o102644, '-rw-r-Sr--'],
-    [0o106611, '-rwS--s--x'],
-    [0o41777, 'drwxrwxrwt'],
-    [0o41776, 'drwxrwxrwT'],
-    [0o777, '-rwxrwxrwx'],
-  ];
-  for (const [permissions, text] of modes) {
-    it(`shows ${permissions.toString(8)} as ${text}`, () => assert.equal(modeString({ permissions }), text));
-  }
 
   /** As `TZ=UTC ls -l` shows them on 30 November 2026 at noon. */
   const dates: readonly [number, string][] = [
