@@ -220,8 +220,12 @@ export async function keepPart(target: PartTarget, failed: FailedUpload): Promis
     else await moveIntoPlace(link, paths.torn, paths.kept, quick);
     return printable(paths.kept, 1024);
   } catch {
-    // it keeps the name that says that it may have holes
-    return printable(paths.torn, 1024);
+    // it keeps the name that says that it may have holes, unless another transfer has given it a new one
+    const isGone = await existing(link, paths.torn, quick).then(
+      (there) => there === undefined,
+      () => false,
+    );
+    return isGone ? undefined : printable(paths.torn, 1024);
   }
 }
 

@@ -260,4 +260,18 @@ describe('put with resume', () => {
     assert.equal(server.get(TORN)?.length, 1000);
     await end();
   });
+
+  it('does not say that a part stays which went away as it was to get its name', async () => {
+    const server = memoryFiles();
+    const posixRename = (from: string): void => {
+      server.remove(from);
+      throw new Error('too late');
+    };
+    const { connect, end } = sessions(bent(server, { posixRename }));
+    const client = await connect(new MemoryFiles().add('f', BYTES));
+    const error = await rejectsWith(client.put('f', '/f', { resume: true }), 'sftp-status');
+    assert.doesNotMatch(error.message, /stays as/);
+    assert.deepEqual([...server.list('/')], []);
+    await end();
+  });
 });
