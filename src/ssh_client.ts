@@ -48,9 +48,8 @@ export class SshClient extends Client {
     const refused = started.catch((error: SshError) => {
       if (error.code === 'request-failed') throw error; // what else ends the channel is told by the pipe
     });
-    refused.catch(() => undefined); // nobody else hears of it where the options are refused
     const { sharesOpenFiles, sftpBeforeVersion, symlinkOrder, sftpExtensions, sftpLimits } = this.quirks;
-    return SftpClient.open(
+    const opened = SftpClient.open(
       pipe,
       {
         localFiles: this.#files,
@@ -63,6 +62,8 @@ export class SshClient extends Client {
       },
       { explain, started: refused, reached: this.loggedIn },
     );
+    opened.catch((error: SshError) => pipe.close(error)); // options that are wrong end no session by themselves
+    return opened;
   }
 }
 

@@ -51,4 +51,14 @@ describe('SshClient.sftp', () => {
     assert.equal(wide.limits.maxOpenHandles, 5);
     await erlang.serving.close();
   });
+
+  it('leaves no channel behind where an option is wrong', async () => {
+    const { serving } = await named('OpenSSH_9.2');
+    await using ssh = await serving.connect();
+    await rejectsWith(ssh.sftp({ maxPacket: 0 }), 'bad-argument');
+    await using sftp = await ssh.sftp();
+    await sftp.ready;
+    assert.equal(ssh.stats.channels, 1);
+    await serving.close();
+  });
 });
