@@ -127,7 +127,7 @@ export type { CheckFileOptions } from './sftp/check_file.ts';
 export { type ReadFileOptions, SftpClient, type SftpClientOptions, type SftpStats } from './sftp/client.ts';
 export type { CopyOptions, CopyResult, CopyToOptions } from './sftp/copy.ts';
 export type { RemoteFile } from './sftp/file.ts';
-export type { GetOptions, GetResult, LocalTarget } from './sftp/get.ts';
+export type { GetOptions, GetResult, LocalTarget } from './sftp/get_options.ts';
 export type { GlobOptions } from './sftp/glob.ts';
 export { escapeGlob, isGlob } from './sftp/glob_pattern.ts';
 export type { ServerLimits } from './sftp/link.ts';
@@ -148,7 +148,7 @@ export { type Attributes, type ExtendedAttribute, type FileKind, fileKind } from
 export type { DigestAlgorithm, FileDigests } from './sftp/proto/digests.ts';
 export type { FileSystemStats, OwnerNames } from './sftp/proto/extensions.ts';
 export { Status as SftpStatus } from './sftp/proto/status.ts';
-export type { LocalSource, PutOptions, PutResult } from './sftp/put.ts';
+export type { LocalSource, PutOptions, PutResult } from './sftp/put_options.ts';
 export type { WalkEntry } from './sftp/read_tree.ts';
 export type { MkdirOptions, RemoveOptions, RenameOptions, SymlinkOrder } from './sftp/requests.ts';
 export type {

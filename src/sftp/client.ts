@@ -9,7 +9,8 @@ import { type Clock, systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import type { BytePipe, PipeStats } from '../io/pipe.ts';
 import { type CopyOptions, type CopyResult, type CopyToOptions, copy, copyTo } from './copy.ts';
-import { type GetOptions, type GetResult, get, type LocalTarget } from './get.ts';
+import { get } from './get.ts';
+import type { GetOptions, GetResult, LocalTarget } from './get_options.ts';
 import { type GlobOptions, glob } from './glob.ts';
 import { greet } from './greet.ts';
 import { LanePool } from './lane_pool.ts';
@@ -24,7 +25,8 @@ import {
   type TransferOptions,
 } from './options.ts';
 import type { Attributes } from './proto/attrs.ts';
-import { type LocalSource, type PutOptions, type PutResult, put, writeFile } from './put.ts';
+import { put, writeFile } from './put.ts';
+import type { LocalSource, PutOptions, PutResult } from './put_options.ts';
 import type { WalkEntry } from './read_tree.ts';
 import { SftpRequests, type SymlinkOrder } from './requests.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';

@@ -29,8 +29,6 @@ import { resumableError, withProgressFrom } from './resume.ts';
 import { sizeHint, startRead } from './transfer.ts';
 import { needDigests, verifyContent } from './verify.ts';
 
-export type { GetHints, GetOptions, GetResult, LocalTarget } from './get_options.ts';
-
 /** Copies a remote file to `local`. */
 export async function get(
   link: Link,

@@ -26,8 +26,6 @@ import { type Running, startWrite } from './transfer.ts';
 import { needDigests, verifyContent } from './verify.ts';
 import { sparseSource } from './zeros.ts';
 
-export type { LocalSource, PutOptions, PutResult } from './put_options.ts';
-
 /** Copies `local` to a remote file. */
 export async function put(
   link: Link,

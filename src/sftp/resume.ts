@@ -32,7 +32,7 @@ export function spanOf(size: number): number {
 }
 
 /** Bytes before the point of resumption that are compared where the server takes no digests. */
-export const COMPARED: number = 256 * 1024;
+const COMPARED = 256 * 1024;
 
 /** Names of an unfinished file: `torn` may have holes near its end, `kept` has none. */
 export interface Unfinished<P> {

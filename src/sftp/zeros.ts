@@ -3,7 +3,7 @@
 import type { SourceEvents, WriteSource } from './source.ts';
 
 /** Whether all bytes are zero. */
-export function isZero(bytes: Uint8Array): boolean {
+function isZero(bytes: Uint8Array): boolean {
   const { length } = bytes;
   // most content shows what it is at once
   if (length > 0 && (bytes[0] !== 0 || bytes[length - 1] !== 0)) return false;

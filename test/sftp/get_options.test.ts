@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { concat, equalBytes } from '../../src/bytes/bytes.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
-import type { GetOptions, GetResult } from '../../src/sftp/get.ts';
+import type { GetOptions, GetResult } from '../../src/sftp/get_options.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
-import type { GetOptions, GetResult } from '../../src/sftp/get.ts';
+import type { GetOptions, GetResult } from '../../src/sftp/get_options.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
@@ -191,6 +191,19 @@ describe('get with resume', () => {
     await rejectsWith(got(world, { onProgress }), 'sftp-status');
     await assertLeft(world);
   });
+
+  for (const [what, operation, script, options] of [
+    ['the disk refuses to be flushed', 'sync', {}, { sync: true }],
+    ['closing it fails', 'close', {}, {}],
+    ['closing it fails once it was cut', 'close', failing, {}],
+  ] as const) {
+    it(`keeps nothing where what was written may be lost: ${what}`, async () => {
+      const world = await setUp(script);
+      world.files.fail = (call) => call.operation === operation && call.path === TORN;
+      await rejectsWith(got(world, options), script === failing ? 'sftp-status' : 'bad-local-file');
+      await assertLeft(world);
+    });
+  }
 
   it('refuses a link in place of a part', async () => {
     const world = await setUp();

@@ -10,7 +10,7 @@ import { lanesWanted, type Measured } from '../../src/sftp/lane_growth.ts';
 import { LanePool } from '../../src/sftp/lane_pool.ts';
 import { Link } from '../../src/sftp/link.ts';
 import { openFile } from '../../src/sftp/operations.ts';
-import type { PutOptions, PutResult } from '../../src/sftp/put.ts';
+import type { PutOptions, PutResult } from '../../src/sftp/put_options.ts';
 import { bytesSource } from '../../src/sftp/sources.ts';
 import { startWrite } from '../../src/sftp/transfer.ts';
 import { type Far, FarSessions } from '../support/far_sessions.ts';

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
 import { SshError } from '../../src/errors.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
-import type { LocalSource, PutOptions, PutResult } from '../../src/sftp/put.ts';
+import type { LocalSource, PutOptions, PutResult } from '../../src/sftp/put_options.ts';
 import { chunkings } from '../support/feed.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { orders, patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';

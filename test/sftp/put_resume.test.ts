@@ -9,7 +9,7 @@ import { SftpClient } from '../../src/sftp/client.ts';
 import { greet } from '../../src/sftp/greet.ts';
 import { Link } from '../../src/sftp/link.ts';
 import { openFile } from '../../src/sftp/operations.ts';
-import type { LocalSource, PutOptions, PutResult } from '../../src/sftp/put.ts';
+import type { LocalSource, PutOptions, PutResult } from '../../src/sftp/put_options.ts';
 import { keepPart } from '../../src/sftp/put_resume.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { rejectsWith } from '../support/rejects.ts';

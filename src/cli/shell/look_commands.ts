@@ -71,7 +71,7 @@ function entryOf(path: RemotePath, attrs: Attributes): DirectoryEntry {
 }
 
 /** The lines of `ls`: long, one a line, or in columns where a person reads them. */
-export function shownEntries(
+function shownEntries(
   shell: Shell,
   entries: readonly DirectoryEntry[],
   flags: ReadonlySet<string>,

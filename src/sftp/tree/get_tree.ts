@@ -7,7 +7,8 @@
 import { latin1, printable } from '../../bytes/text.ts';
 import { SshError, toSshError } from '../../errors.ts';
 import type { LocalFiles } from '../../io/local_files.ts';
-import { type GetHints, type GetOptions, type GetResult, get } from '../get.ts';
+import { get } from '../get.ts';
+import type { GetHints, GetOptions, GetResult } from '../get_options.ts';
 import type { Link } from '../link.ts';
 import { type DirectoryEntry, Listing } from '../list.ts';
 import { needFiles } from '../local.ts';
