@@ -40,7 +40,10 @@ export interface Fate {
   claim?(): Promise<void>;
   /** All is there, and the file closed. */
   keep(): Promise<void>;
-  /** It failed. Bytes up to `sure` are there and nothing else is; `undefined`: nobody knows. Resolves as `Output.discard`. */
+  /**
+   * It failed. Bytes up to `sure` are there and nothing else is; `undefined`: all that was written is there, maybe with holes.
+   * Resolves as `Output.discard`.
+   */
   drop(error: SshError, sure: number | undefined): Promise<string | undefined>;
 }
 
@@ -54,8 +57,11 @@ export class FileOutput implements Output {
   readonly #fate: Fate | undefined;
   readonly #placement: Placement;
   readonly #options: GetOptions;
-  /** `written`: closed with all that belongs in it. */
-  #state: 'open' | 'closing' | 'written' = 'open';
+  /**
+   * `flushing`, `closing`: the system is asked whether what was written is there. If it says no, nobody knows what is. `written`:
+   * closed with all that belongs in it.
+   */
+  #state: 'open' | 'flushing' | 'closing' | 'written' = 'open';
 
   constructor(file: LocalFile, fate: Fate | undefined, placement: Placement, options: GetOptions) {
     this.sink = new FileSink(file, placement);
@@ -87,7 +93,10 @@ export class FileOutput implements Output {
   }
 
   async commit(): Promise<void> {
-    if (this.#options.sync) await this.#file.sync();
+    if (this.#options.sync) {
+      this.#state = 'flushing';
+      await this.#file.sync();
+    }
     if (this.#fate === undefined) return;
     this.#state = 'closing';
     await this.#file.close();
@@ -97,13 +106,18 @@ export class FileOutput implements Output {
 
   /** What is not whole is cut behind the last byte that is sure. */
   async discard(error: SshError): Promise<string | undefined> {
-    let sure = this.#state === 'written' ? this.sink.contiguous : undefined;
+    let sure: number | undefined = this.#state === 'written' ? this.sink.contiguous : 0;
     if (this.#state === 'open') {
       await this.sink.idle();
       sure = await this.#cut().catch(() => undefined); // what is not cut may have holes
-      if (this.#fate !== undefined) await this.#file.close().catch(() => undefined);
     }
-    return this.#fate?.drop(error, sure);
+    if (this.#fate === undefined) return undefined;
+    if (this.#state === 'open' || this.#state === 'flushing') {
+      await this.#file.close().catch(() => {
+        sure = 0;
+      });
+    }
+    return this.#fate.drop(error, sure);
   }
 
   async #cut(): Promise<number | undefined> {
