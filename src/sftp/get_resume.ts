@@ -11,8 +11,10 @@ import {
   type Beginning,
   differsWarning,
   lengths,
+  noFileMessage,
   sourceMark,
   spanOf,
+  takenMessage,
   trustedBytes,
   type Unfinished,
   unfinishedPaths,
@@ -79,8 +81,7 @@ export async function resumedFile(
 /** Another transfer works on the same part: only one of them may go on. */
 function isTaken(path: string): SshError {
   const shown = printable(path, 1024);
-  const message = `resume: another transfer has taken ${shown}, which this one was writing: run one at a time`;
-  return new SshError('bad-local-file', message, { operation: 'open', path: shown });
+  return new SshError('bad-local-file', takenMessage(shown), { operation: 'open', path: shown });
 }
 
 async function findPart(
@@ -96,8 +97,7 @@ async function findPart(
     if (part === undefined) continue;
     if (part.kind !== 'file') {
       const shown = printable(path, 1024);
-      const message = `resume: ${shown} is no file, though an unfinished one would have that name: move it away`;
-      throw new SshError('bad-local-file', message, { operation: 'open', path: shown });
+      throw new SshError('bad-local-file', noFileMessage(shown), { operation: 'open', path: shown });
     }
     return { path, ...lengths(state, part.size, size, span), isTarget: false };
   }

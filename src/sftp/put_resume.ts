@@ -25,7 +25,9 @@ import {
   type Beginning,
   differsWarning,
   lengths,
+  noFileMessage,
   spanOf,
+  takenMessage,
   trustedBytes,
   type Unfinished,
   unfinishedPaths,
@@ -121,8 +123,7 @@ async function needLength(file: OpenHandle, path: RemotePath, least: number, opt
 /** Another transfer works on the same part: only one of them may go on. */
 function isTaken(path: RemotePath): SshError {
   const shown = printable(path, 1024);
-  const message = `resume: another transfer has taken ${shown}, which this one was writing: run one at a time`;
-  return new SshError('target-exists', message, { fault: 'policy', operation: 'put', path: shown });
+  return new SshError('target-exists', takenMessage(shown), { fault: 'policy', operation: 'put', path: shown });
 }
 
 /**
@@ -158,8 +159,7 @@ function findPart(
     const kind = fileKind(attrs);
     if (kind !== 'file' && kind !== 'unknown') {
       const path = printable(paths[state], 1024);
-      const message = `resume: ${path} is no file, though an unfinished one would have that name: move it away`;
-      throw new SshError('target-exists', message, { fault: 'policy', operation: 'put', path });
+      throw new SshError('target-exists', noFileMessage(path), { fault: 'policy', operation: 'put', path });
     }
     return { path: paths[state], ...lengths(state, attrs.size ?? 0, size, span), isTarget: false };
   }

@@ -98,6 +98,16 @@ export async function trustedBytes(
   return difference === undefined ? whole : undefined;
 }
 
+/** What to tell where another transfer works on the same part: only one of them may go on. */
+export function takenMessage(path: string): string {
+  return `resume: another transfer has taken ${path}, which this one was writing: run one at a time`;
+}
+
+/** What to tell where something else has the name of a part. */
+export function noFileMessage(path: string): string {
+  return `resume: ${path} is no file, though an unfinished one would have that name: move it away`;
+}
+
 /** What to tell where an unfinished file is not the beginning of its source. */
 export function differsWarning(length: number, path: string): string {
   return `The ${length} bytes of ${path} are not those of the file: it was moved from the start`;
