@@ -1,7 +1,7 @@
 /** Uploads that go on with what an earlier one left, or into what is there: see `resume.ts`. */
 
 import { printable } from '../bytes/text.ts';
-import { SshError } from '../errors.ts';
+import { SshError, toSshError } from '../errors.ts';
 import type { Link } from './link.ts';
 import {
   closeHandle,
@@ -205,9 +205,11 @@ export async function keepPart(target: PartTarget, failed: FailedUpload): Promis
   const { error, sure, isOpen, isOrdered } = failed;
   const { link } = file;
   const quick = { stallTimeout: PATIENCE };
+  const remove = (): Promise<void> =>
+    pathRequest(link, packets.remove, 'remove', paths.torn, quick).catch(() => undefined);
   if (isDoubtful(error) || (sure === 0 && isOrdered)) {
     if (isOpen) closeQuietly(file);
-    await pathRequest(link, packets.remove, 'remove', paths.torn, quick).catch(() => undefined);
+    await remove();
     return undefined;
   }
   const isWhole = isOpen ? sure !== undefined && isOrdered && error.code !== 'timeout' : error.operation !== 'close'; // what CLOSE would have said nobody knows
@@ -219,7 +221,11 @@ export async function keepPart(target: PartTarget, failed: FailedUpload): Promis
     if (isOpen) await cutAside(target, sure ?? 0);
     else await moveIntoPlace(link, paths.torn, paths.kept, quick);
     return printable(paths.kept, 1024);
-  } catch {
+  } catch (reason) {
+    if (isDoubtful(toSshError(reason, 'internal'))) {
+      await remove();
+      return undefined;
+    }
     // it keeps the name that says that it may have holes, unless another transfer has given it a new one
     const isGone = await existing(link, paths.torn, quick).then(
       (there) => there === undefined,

@@ -170,6 +170,14 @@ describe('put with resume', () => {
     assert.equal(await keepPart(again, { ...failed, isOrdered: true }), KEPT);
   });
 
+  it('removes what CLOSE calls into question once it was cut', async () => {
+    const world = await setUp({ ...failing, request: (name) => (name === 'CLOSE' ? 4 : 'honest') });
+    const error = await rejectsWith(put(world), 'sftp-status');
+    assert.doesNotMatch(error.message, /stays as/);
+    world.server.openHandles.clear(); // refused as it was, the handle is gone
+    await assertLeft(world);
+  });
+
   it('removes what CLOSE or FSYNC call into question', async () => {
     for (const [step, options] of [
       ['CLOSE', {}],
