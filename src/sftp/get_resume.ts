@@ -5,7 +5,7 @@ import { SshError } from '../errors.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import type { GetHints, GetOptions } from './get_options.ts';
 import { type Fate, FileOutput, moveToTarget, type Output, type Place } from './get_output.ts';
-import type { OpenHandle } from './operations.ts';
+import { fstat, type OpenHandle } from './operations.ts';
 import { temporaryPath } from './path.ts';
 import {
   type Beginning,
@@ -38,14 +38,16 @@ export async function resumedFile(
   place: Place,
   source: RemoteSource,
   options: GetOptions,
-  { span = spanOf(source.size) }: GetHints,
+  { span = spanOf(source.size), attrs }: GetHints,
   warnings: string[],
 ): Promise<Output> {
   const { target, there } = place;
   const names = unfinishedPaths(files.name(target), sourceMark(source.size, source.mtime));
   const paths = { torn: files.beside(target, names.torn), kept: files.beside(target, names.kept) };
   const found = await findPart(files, paths, place, { size: source.size, span }, options);
-  const trusted = found === undefined ? 0 : await trustedOf(files, found, source, options);
+  // of ours only the end is compared: what it was the beginning of when it was listed may be another file by now
+  const isOld = found?.isTarget === false && attrs !== undefined && (await hasChanged(source, options));
+  const trusted = found === undefined ? 0 : isOld ? undefined : await trustedOf(files, found, source, options);
   if (found !== undefined && trusted === undefined) {
     warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
   }
@@ -82,6 +84,12 @@ export async function resumedFile(
 function isTaken(path: string): SshError {
   const shown = printable(path, 1024);
   return new SshError('bad-local-file', takenMessage(shown), { operation: 'open', path: shown });
+}
+
+/** Whether the file that is open is not the one that size and time were told of. */
+async function hasChanged({ file, size, mtime }: RemoteSource, options: GetOptions): Promise<boolean> {
+  const now = await fstat(file, options);
+  return now.size !== size || now.mtime !== mtime;
 }
 
 async function findPart(

@@ -3,8 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
+import { SshError } from '../../src/errors.ts';
+import { systemClock } from '../../src/io/clock.ts';
 import { SftpClient } from '../../src/sftp/client.ts';
+import { get } from '../../src/sftp/get.ts';
 import type { GetOptions, GetResult } from '../../src/sftp/get_options.ts';
+import { greet } from '../../src/sftp/greet.ts';
+import { Link } from '../../src/sftp/link.ts';
 import { MemoryFiles } from '../support/memory_files.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { patterned, reply, type Script, ScriptedSftp } from '../support/scripted_sftp.ts';
@@ -211,6 +216,23 @@ describe('get with resume', () => {
     const error = await rejectsWith(got(world), 'bad-local-file');
     assert.match(error.message, /is no file/);
     await assertLeft(world, TORN);
+  });
+
+  it('does not go on with what a listing takes for the same file, and is another by now', async () => {
+    const old = BYTES.slice(0, FAIL_AT);
+    old[0] = (old[0] as number) ^ 1;
+    const files = new MemoryFiles().add(KEPT, old);
+    const server = new ScriptedSftp();
+    server.files.set('/f', { bytes: BYTES, permissions: 0o100644, modified: CHANGED + 1 });
+    const link = new Link(server, { clock: systemClock, stallTimeout: 0 });
+    await greet(link, 0, undefined);
+    const attrs = { size: BYTES.length, permissions: 0o100644, mtime: CHANGED, atime: CHANGED };
+    const { resumedFrom, warnings } = await get(link, '/f', 'out', files, { resume: true }, { attrs });
+    assert.equal(resumedFrom, undefined);
+    assert.match(warnings[0] as string, /moved from the start/);
+    assert.ok(equalBytes(files.content('out'), BYTES));
+    assert.deepEqual([...files.nodes.keys()], ['out']);
+    link.fail(new SshError('connection-closed', 'test'));
   });
 
   it('leaves out zeros behind what is there only', async () => {
