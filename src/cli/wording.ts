@@ -12,7 +12,10 @@ const wordings: readonly (readonly [RegExp, string])[] = [
   [/\balgorithms\.macs\b/g, '--mac'],
   [/\batomic: false writes\b/g, '--in-place writes'],
   [/\bis a directory: give the path of a file\b/g, 'is a directory: give -r, or the path of a file'],
-  [/\bgive auth another key or method that the server accepts/g, 'give another key with -i, or a password'],
+  [
+    /\bgive auth another key or method that the server accepts/g,
+    'name another key with -i, or give the password, at a terminal or with --password-stdin',
+  ],
   [/\bset trustEof if that is right/g, 'give --trust-eof if that is right'],
   [/\braise maxOutput, ignore \w+, or read it as a stream with exec\(\)/g, 'run it without --json'],
   [/, or give password\(…, \{ newPassword \}\)/g, ', or at a terminal'],

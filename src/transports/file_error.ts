@@ -6,7 +6,7 @@ import { posixCode } from '../io/posix_code.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
-  ENOTDIR: 'a part of the path is not a directory',
+  ENOTDIR: 'the path, or a part of it, is not a directory',
   EISDIR: 'it is a directory',
   EEXIST: 'it exists already',
   EACCES: 'permission denied',

@@ -24,7 +24,7 @@ const { failure, noSuchFile, permissionDenied, badMessage, opUnsupported } = Sta
 
 const posix: Readonly<Record<PosixCode, readonly [status: number, message: string]>> = {
   ENOENT: [noSuchFile, statusMeaning(noSuchFile)],
-  ENOTDIR: [noSuchFile, 'a part of the path is not a directory'],
+  ENOTDIR: [noSuchFile, 'the path, or a part of it, is not a directory'],
   ELOOP: [noSuchFile, 'too many symbolic links'],
   EBADF: [noSuchFile, 'the file is not open for that'],
   EACCES: [permissionDenied, statusMeaning(permissionDenied)],
