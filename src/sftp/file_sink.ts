@@ -57,6 +57,7 @@ export class FileSink implements ReadSink {
   /** Where the bytes that came last end, and how many came one behind the other up to there. */
   #tail: number;
   #stretch = 0;
+  #end: number;
   /** Memory of the largest size that nobody uses. */
   readonly #spare: Uint8Array[] = [];
   #writing: Promise<void> | undefined;
@@ -69,12 +70,18 @@ export class FileSink implements ReadSink {
     this.#origin = origin;
     this.#start = start;
     this.#tail = start;
+    this.#end = start;
     this.#span = inOrder ? 0 : (placement.span ?? Number.POSITIVE_INFINITY);
     this.#holesFrom = placement.holesFrom ?? Number.POSITIVE_INFINITY;
   }
 
   get contiguous(): number {
     return this.#written.contiguousFrom(this.#start);
+  }
+
+  /** Where what was written ends, with gaps before it or not. */
+  get end(): number {
+    return this.#end;
   }
 
   start(events: SinkEvents): void {
@@ -159,6 +166,7 @@ export class FileSink implements ReadSink {
 
   /** Writes one run; never rejects. */
   async #write({ position, memory, length }: Run): Promise<void> {
+    this.#end = Math.max(this.#end, position + length);
     let error: SshError | undefined;
     try {
       const at = position - this.#origin;

@@ -35,9 +35,9 @@ export interface Fate {
   readonly reopen: () => Promise<LocalFile>;
   /**
    * Before the file is cut: takes it to where no other transfer finds it. Absent where none would. Rejects where another has it
-   * by now: then it is not for us to cut.
+   * by now, or writes in it, behind the `end` of what we wrote: then it is not for us to cut.
    */
-  claim?(): Promise<void>;
+  claim?(end: number): Promise<void>;
   /** All is there, and the file closed. */
   keep(): Promise<void>;
   /**
@@ -122,7 +122,7 @@ export class FileOutput implements Output {
 
   async #cut(): Promise<number | undefined> {
     if (this.#placement.inOrder) return undefined;
-    await this.#fate?.claim?.();
+    await this.#fate?.claim?.(this.sink.end);
     const { contiguous } = this.sink;
     await this.#file.truncate(contiguous - this.#placement.origin);
     return contiguous;

@@ -2,7 +2,7 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
-import type { LocalFiles } from '../io/local_files.ts';
+import type { LocalFiles, LocalStat } from '../io/local_files.ts';
 import type { GetHints, GetOptions } from './get_options.ts';
 import { type Fate, FileOutput, moveToTarget, type Output, type Place } from './get_output.ts';
 import { fstat, type OpenHandle } from './operations.ts';
@@ -69,10 +69,10 @@ export async function resumedFile(
       throw error;
     });
   try {
-    const { id, size } = await file.stat();
-    if (size < start) throw isTaken(paths.torn);
-    const holesFrom = options.sparse ? size : undefined;
-    const fate = partFate(files, paths, target, options, id);
+    const opened = await file.stat();
+    if (opened.size < start) throw isTaken(paths.torn);
+    const holesFrom = options.sparse ? opened.size : undefined;
+    const fate = partFate(files, paths, target, options, opened);
     return new FileOutput(file, fate, { origin: 0, start, span, holesFrom }, options);
   } catch (error) {
     await file.close().catch(() => undefined);
@@ -136,23 +136,30 @@ function partFate(
   paths: Unfinished<string>,
   target: string,
   options: GetOptions,
-  id: string | undefined,
+  { id, size }: LocalStat,
 ): Fate {
   let path = paths.torn;
   const isAt = async (name: string): Promise<boolean> => {
     const there = await files.stat(name);
     return there !== undefined && there.id === id;
   };
+  /** Gives it a name that no other transfer knows, and then looks whether it is ours: nobody can change that any more. */
+  const takeAside = async (isSound: (there: LocalStat) => boolean): Promise<void> => {
+    if (!(await isAt(path))) throw isTaken(path);
+    const aside = files.beside(target, temporaryPath(files.name(target)) as string);
+    await files.rename(path, aside);
+    const there = await files.stat(aside);
+    if (there === undefined || there.id !== id || !isSound(there)) {
+      await files.rename(aside, path);
+      throw isTaken(path);
+    }
+    path = aside;
+  };
   return {
     reopen: () => files.open(paths.torn, { access: 'read' }),
-    claim: async () => {
-      if (!(await isAt(path))) throw isTaken(path);
-      const aside = files.beside(target, temporaryPath(files.name(target)) as string);
-      await files.rename(path, aside);
-      path = aside;
-    },
+    claim: (end) => takeAside((there) => there.size <= Math.max(end, size)),
     keep: async () => {
-      if (!(await isAt(path))) throw isTaken(path);
+      await takeAside(() => true);
       await moveToTarget(files, path, target, options);
     },
     drop: async (error, sure) => {

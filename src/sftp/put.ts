@@ -17,7 +17,7 @@ import { packets } from './proto/packets.ts';
 import { isStatusError } from './proto/status.ts';
 import { type Input, openInput } from './put_input.ts';
 import { checkPutOptions, checkSource, type LocalSource, type PutOptions, type PutResult } from './put_options.ts';
-import { ifTold, keepPart, openInPlace, openPart, type PartTarget, whyNotOurs } from './put_resume.ts';
+import { ifTold, keepPart, movePart, openInPlace, openPart, type PartTarget } from './put_resume.ts';
 import { moveIntoPlace, openTarget, type PutHints, removeTemporary, type Target } from './put_target.ts';
 import { resumableError, withProgressFrom } from './resume.ts';
 import type { WriteSource } from './source.ts';
@@ -156,10 +156,9 @@ class Upload {
       await this.#needWholeSource(stats.bytes);
       if (digests !== undefined) await this.#verify(stats.bytes, await digests());
       if ('paths' in this.#target) {
-        this.#notOurs = await whyNotOurs(this.#target, this.#target.start + stats.bytes, this.#options);
+        this.#notOurs = await movePart(this.#target, this.#target.start + stats.bytes, remote, this.#options);
         if (this.#notOurs !== undefined) throw this.#notOurs;
-      }
-      if (!plan.inPlace) await moveIntoPlace(file.link, plan.path, remote, this.#options);
+      } else if (!plan.inPlace) await moveIntoPlace(file.link, plan.path, remote, this.#options);
       return stats;
     } catch (error) {
       throw await this.#failed(toSshError(error, 'internal'));
@@ -279,7 +278,8 @@ class Upload {
       const isOrdered = this.#running === undefined || this.#running.lanes() <= 1;
       const { transferred = this.#running === undefined ? 0 : undefined } = error;
       const sure = transferred === undefined || !this.#isOpen ? undefined : skip + transferred;
-      const kept = await keepPart(this.#target, { error, sure, isOpen: this.#isOpen, isOrdered });
+      const reached = this.#running?.reached() ?? skip;
+      const kept = await keepPart(this.#target, { error, sure, reached, isOpen: this.#isOpen, isOrdered });
       return resumableError(error, skip, kept);
     }
     if (this.#isOpen) closeQuietly(file);

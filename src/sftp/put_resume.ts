@@ -17,7 +17,7 @@ import type { RemotePath } from './options.ts';
 import { temporaryPath } from './path.ts';
 import { type Attributes, fileKind } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
-import { isStatusError } from './proto/status.ts';
+import { isStatusError, Status } from './proto/status.ts';
 import type { Input } from './put_input.ts';
 import type { PutOptions } from './put_options.ts';
 import { existing, moveIntoPlace, type Plan, type PutHints, planTarget, type Target } from './put_target.ts';
@@ -127,21 +127,38 @@ function isTaken(path: RemotePath): SshError {
 }
 
 /**
- * Why a part that is whole, and closed, must not get the name of the target: it has another name by now, or another file stands in
- * its place. `undefined`: neither seems so.
+ * Gives a part that is whole, and closed, the name of the target: by way of a name that no other transfer knows, where it can be
+ * seen that it is the one that we wrote. Resolves with why it is not for us to keep, move or remove.
  */
-export async function whyNotOurs(
+export async function movePart(
   { file, paths }: PartTarget,
   size: number,
+  remote: RemotePath,
   options: PutOptions,
 ): Promise<SshError | undefined> {
   const { link } = file;
-  const there = await existing(link, paths.torn, options);
-  if (there !== undefined && (there.size === undefined || there.size === size)) return undefined;
-  // who gave it that name may have cut it before what was written here: nobody can tell what of it is whole
-  if (there === undefined) {
+  const aside = temporaryPath(paths.torn);
+  const back = { ...options, overwrite: false, signal: undefined };
+  try {
+    await moveIntoPlace(link, paths.torn, aside, { ...options, overwrite: false });
+  } catch (error) {
+    const isGone = error instanceof SshError && error.status === Status.noSuchFile;
+    if (!isGone && (await existing(link, paths.torn, options)) !== undefined) throw error;
+    // who gave it another name may have cut it before what was written here: nobody can tell what of it is whole
     await pathRequest(link, packets.remove, 'remove', paths.kept, options).catch(() => undefined);
+    return isTaken(paths.torn);
   }
+  try {
+    const there = await ifTold(stat(link, packets.stat, aside, options));
+    if (there.size === undefined || there.size === size) {
+      await moveIntoPlace(link, aside, remote, options);
+      return undefined;
+    }
+  } catch (error) {
+    await moveIntoPlace(link, aside, paths.torn, back).catch(() => undefined);
+    throw error;
+  }
+  await moveIntoPlace(link, aside, paths.torn, back);
   return isTaken(paths.torn);
 }
 
@@ -190,6 +207,8 @@ export interface FailedUpload {
   readonly error: SshError;
   /** Bytes of the file that were acknowledged without a gap; `undefined`: the WRITEs were not what failed. */
   readonly sure: number | undefined;
+  /** Where what was sent ends. */
+  readonly reached: number;
   /** Whether the file is open yet. */
   readonly isOpen: boolean;
   /** Whether all WRITEs went over one channel: only then what is sent there now comes behind them. */
@@ -218,8 +237,7 @@ export async function keepPart(target: PartTarget, failed: FailedUpload): Promis
     return printable(paths.torn, 1024);
   }
   try {
-    if (isOpen) await cutAside(target, sure ?? 0);
-    else await moveIntoPlace(link, paths.torn, paths.kept, quick);
+    await keepAside(target, isOpen ? (sure ?? 0) : failed.reached, failed);
     return printable(paths.kept, 1024);
   } catch (reason) {
     if (isDoubtful(toSshError(reason, 'internal'))) {
@@ -236,22 +254,31 @@ export async function keepPart(target: PartTarget, failed: FailedUpload): Promis
 }
 
 /**
- * Cuts the part and closes it, where no other transfer finds it: one that was writing it, too, may have given it the name of the
+ * Cuts the part, if it is open yet, and closes it, where no other transfer finds it: one that was writing it, too, may have given it the name of the
  * target by now, and then it is not for us to cut.
  */
-async function cutAside({ file, paths }: PartTarget, size: number): Promise<void> {
+async function keepAside(
+  { file, paths, length }: PartTarget,
+  size: number,
+  { isOpen, reached }: FailedUpload,
+): Promise<void> {
   const { link } = file;
   const quick = { stallTimeout: PATIENCE };
   const aside = temporaryPath(paths.torn);
   try {
     await moveIntoPlace(link, paths.torn, aside, { ...quick, overwrite: false });
   } catch (error) {
-    closeQuietly(file);
+    if (isOpen) closeQuietly(file);
     throw error;
   }
   let name = paths.torn;
   try {
-    await cut(file, size);
+    const before = await ifTold(stat(link, packets.stat, aside, quick));
+    if (before.size !== undefined && before.size > Math.max(reached, length)) {
+      if (isOpen) closeQuietly(file);
+      throw isTaken(paths.torn); // another writes behind what we sent, and what we cut would be missing there
+    }
+    if (isOpen) await cut(file, size);
     const there = await ifTold(stat(link, packets.stat, aside, quick));
     if (there.size !== undefined && there.size !== size) throw isTaken(paths.torn); // it was another's
     name = paths.kept;

@@ -35,6 +35,8 @@ export interface Running {
   abort(error: SshError): void;
   /** Channels that it has gone over so far, at the most. */
   lanes(): number;
+  /** Of an upload: where what was sent ends. */
+  reached(): number;
 }
 
 /**
@@ -137,6 +139,7 @@ export function startWrite(
       abort: (error) => pump.abort(error),
       counters: pump.counters,
       moved: () => pump.contiguous - start,
+      reached: () => pump.sent,
     };
   });
 }
@@ -147,6 +150,7 @@ interface Engine {
   abort(error: SshError): void;
   readonly counters: Counters;
   moved(): number;
+  reached?(): number;
 }
 
 function run(
@@ -187,7 +191,7 @@ function run(
     if (signal !== undefined) listenToAbort(signal, onAbort);
     link.turn(() => engine.begin());
   });
-  return { done, abort, lanes: () => engine.counters.lanes };
+  return { done, abort, lanes: () => engine.counters.lanes, reached: () => engine.reached?.() ?? 0 };
 }
 
 /** The error of a transfer that came `transferred` bytes far. */

@@ -163,7 +163,7 @@ describe('put with resume', () => {
     const plan = { path: TORN, inPlace: false, permissions: undefined };
     const target = { plan, file, paths, start: 0, skip: 0, span: 1, length: 0 };
     const error = new SshError('aborted', 'test');
-    const failed = { error, sure: 600_000, isOpen: true };
+    const failed = { error, sure: 600_000, reached: 700_000, isOpen: true };
     assert.equal(await keepPart(target, { ...failed, isOrdered: false }), TORN);
     assert.deepEqual(server.log, ['INIT', `OPEN ${TORN} 3`, 'CLOSE']);
     const again = { ...target, file: await openFile(link, TORN, 'r+', {}, {}) };

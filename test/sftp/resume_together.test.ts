@@ -229,6 +229,23 @@ describe('get with resume', () => {
     assert.deepEqual([...direction.there()], [[direction.torn, BYTES.slice(0, 1000)]]);
     await direction.end();
   });
+
+  it('gives the name to no other file that comes in its place in the last moment', async () => {
+    const direction = download();
+    const { local, torn } = direction;
+    const { rename } = local;
+    local.rename = (from, to) => {
+      if (from === torn) {
+        local.nodes.delete(torn);
+        local.add(torn, BYTES.slice(0, 1000));
+        local.rename = rename;
+      }
+      return rename.call(local, from, to);
+    };
+    await rejectsWith(direction.move(local), 'bad-local-file');
+    assert.deepEqual([...direction.there()], [[torn, BYTES.slice(0, 1000)]]);
+    await direction.end();
+  });
 });
 
 describe('put with resume', () => {
