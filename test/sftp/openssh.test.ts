@@ -14,7 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { equalBytes } from '../../src/bytes/bytes.ts';
@@ -25,6 +25,7 @@ import { fileKind } from '../../src/sftp/proto/attrs.ts';
 import { nodeFiles } from '../../src/transports/node_files.ts';
 import { delayPipe } from '../support/delay_pipe.ts';
 import { tryOperations } from '../support/operations.ts';
+import { ownLogin } from '../support/peers/user.ts';
 import { patterned } from '../support/scripted_sftp.ts';
 import { type StdioPipe, stdioPipe } from '../support/stdio_pipe.ts';
 
@@ -319,7 +320,7 @@ describe('SftpClient and sftp-server of OpenSSH', () => {
     assert.equal((await sftp.stat('remote')).size, 7);
   });
 
-  check('names, links, whole directories, copies', () => tryOperations(sftp, userInfo().username, directory));
+  check('names, links, whole directories, copies', () => tryOperations(sftp, ownLogin().username, directory));
 
   check('copy: on the server and through this side, onto what is there, and not onto itself', async () => {
     const bytes = patterned(3 * MIB + 1);
