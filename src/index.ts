@@ -124,7 +124,8 @@ export type {
 export type { ServerCapacity, ServerTimeouts } from './server/options.ts';
 export type { Program, ProgramEnd, ServerSession, SessionHandlers, Start, Terminal } from './server/session.ts';
 export type { CheckFileOptions } from './sftp/check_file.ts';
-export { type ReadFileOptions, SftpClient, type SftpClientOptions, type SftpStats } from './sftp/client.ts';
+export { type ReadFileOptions, SftpClient, type SftpStats } from './sftp/client.ts';
+export type { SftpClientOptions } from './sftp/client_options.ts';
 export type { CopyOptions, CopyResult, CopyToOptions } from './sftp/copy.ts';
 export type { RemoteFile } from './sftp/file.ts';
 export type { GetOptions, GetResult, LocalTarget } from './sftp/get_options.ts';
@@ -135,10 +136,13 @@ export type { DirectoryEntry, ListOptions } from './sftp/list.ts';
 export type { OpenFlags, OpenMode } from './sftp/operations.ts';
 export type {
   CallOptions,
+  MkdirOptions,
   Progress,
   RangeOptions,
   ReadOptions,
   RemotePath,
+  RemoveOptions,
+  RenameOptions,
   SetstatOptions,
   TransferOptions,
   TransferStats,
@@ -150,7 +154,7 @@ export type { FileSystemStats, OwnerNames } from './sftp/proto/extensions.ts';
 export { Status as SftpStatus } from './sftp/proto/status.ts';
 export type { LocalSource, PutOptions, PutResult } from './sftp/put_options.ts';
 export type { WalkEntry } from './sftp/read_tree.ts';
-export type { MkdirOptions, RemoveOptions, RenameOptions, SymlinkOrder } from './sftp/requests.ts';
+export type { SymlinkOrder } from './sftp/requests.ts';
 export type {
   BackendEntry,
   BackendFile,

@@ -1,7 +1,8 @@
 /** Serving, with what each runtime brings along: its cryptography and its sockets. Here SFTP joins the sessions. */
 
 import { type CryptoChoice, providerOf, type Runtime } from './connect.ts';
-import { badArgument, withoutUndefined } from './core/options.ts';
+import { abortSignal, checkTable, elsewhere, type OptionTable, object } from './core/option_checks.ts';
+import { withoutUndefined } from './core/options.ts';
 import { SshError, toSshError } from './errors.ts';
 import { onAbort } from './io/abort.ts';
 import { systemClock } from './io/clock.ts';
@@ -10,7 +11,12 @@ import type { BytePipe } from './io/pipe.ts';
 import { asPipe, type ByteStreams } from './io/streams.ts';
 import { fingerprint } from './keys/public_key.ts';
 import type { ServerConnection } from './server/connection.ts';
-import { type ServerOptions as BareServerOptions, type ServerSettings, serverSettings } from './server/options.ts';
+import {
+  type ServerOptions as BareServerOptions,
+  type ServerSettings,
+  serverSettings,
+  serverTable,
+} from './server/options.ts';
 import { Server } from './server/server.ts';
 import type { Program, SessionHandlers } from './server/session.ts';
 import { type SftpSource, type SftpSubsystemOptions, sftpSubsystem } from './sftp_subsystem.ts';
@@ -33,6 +39,19 @@ export interface ListenServerOptions extends ServerOptions {
   /** Ends the server as `close` does. */
   readonly signal?: AbortSignal | undefined;
 }
+
+const created: OptionTable<ServerOptions> = {
+  ...serverTable,
+  crypto: elsewhere,
+  sftp: elsewhere,
+  sftpOptions: object,
+};
+const listening: OptionTable<ListenServerOptions> = {
+  ...created,
+  host: elsewhere,
+  port: elsewhere,
+  signal: abortSignal,
+};
 
 /** A server. */
 export class SshServer {
@@ -90,17 +109,16 @@ export class SshServer {
 
 /** A server that listens nowhere: give it streams. */
 export async function createServerIn(runtime: Runtime, options: ServerOptions): Promise<SshServer> {
+  if (options) checkTable('createServer', options, created);
   const { server, fingerprints } = await prepare(runtime, options);
   return new SshServer(server, fingerprints);
 }
 
 /** A server that listens. */
 export async function listenTcp(runtime: Runtime, listen: Listen, options: ListenServerOptions): Promise<SshServer> {
+  if (options) checkTable('listen', options, listening);
   const { server, fingerprints, settings } = await prepare(runtime, options);
   const { host = '127.0.0.1', port, signal } = options;
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    throw badArgument(`signal must be an AbortSignal, not ${typeof signal}`);
-  }
   const accept: Parameters<Listen>[1] = ({ pipe, remote }) => {
     server.accept(pipe, remote);
   };

@@ -8,7 +8,8 @@ import type { ExitStatus } from './client/session_channel.ts';
 import { SshError } from './errors.ts';
 import type { LocalFiles } from './io/local_files.ts';
 import type { BytePipe } from './io/pipe.ts';
-import { SftpClient, type SftpClientOptions } from './sftp/client.ts';
+import { SftpClient } from './sftp/client.ts';
+import { checkClientOptions, type SftpClientOptions } from './sftp/client_options.ts';
 
 /** Bytes of stderr that an error about a missing SFTP server quotes. */
 const QUOTED_STDERR = 1000;
@@ -32,6 +33,7 @@ export class SshClient extends Client {
    * are saved where the server is known to bear it.
    */
   async sftp(options: SftpOptions = {}): Promise<SftpClient> {
+    checkClientOptions(options); // a mistake is told before a channel is opened
     const { signal, early } = options;
     let said: Uint8Array = new Uint8Array(0);
     const stderr = (data: Uint8Array): void => {

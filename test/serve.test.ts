@@ -86,8 +86,19 @@ describe('listenTcp', () => {
     assert.throws(() => server.serve(late), { code: 'limit' });
   });
 
+  it('takes no option that it does not know', async () => {
+    const options = { ...basics, port: 22, baner: 'hello' };
+    const error = await rejectsWith(listenTcp(runtime, listen, options), 'bad-argument');
+    assert.match(error.message, /^listen: there is no option baner; there are .*banner/);
+    const created = await rejectsWith(createServerIn(runtime, options), 'bad-argument');
+    assert.match(created.message, /^createServer: there is no option port/);
+  });
+
   it('refuses a signal that is none', async () => {
     const options = { ...basics, port: 22, signal: 5 as unknown as AbortSignal };
-    assert.match((await rejectsWith(listenTcp(runtime, listen, options), 'bad-argument')).message, /^signal/);
+    assert.match(
+      (await rejectsWith(listenTcp(runtime, listen, options), 'bad-argument')).message,
+      /^listen: signal must be an AbortSignal/,
+    );
   });
 });

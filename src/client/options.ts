@@ -1,5 +1,6 @@
 /** What a client can be told, with the defaults, and the checks of what a caller passes. */
 
+import { abortSignal, callback, checkTable, elsewhere, flag, type OptionTable, object } from '../core/option_checks.ts';
 import {
   badArgument,
   requireInteger,
@@ -9,6 +10,7 @@ import {
   type SideOptions,
   type SideSettings,
   sideSettings,
+  sideTable,
   withoutUndefined,
 } from '../core/options.ts';
 import { SSH_PORT } from '../wire/numbers.ts';
@@ -69,10 +71,28 @@ export interface Settings extends SideSettings {
   readonly early: boolean;
 }
 
+const table: OptionTable<ConnectOptions> = {
+  host: elsewhere,
+  port: elsewhere,
+  username: elsewhere,
+  auth: elsewhere,
+  hostKey: elsewhere,
+  timeouts: object,
+  maxAuthFailures: elsewhere,
+  signal: abortSignal,
+  early: flag,
+  onBanner: callback,
+  ...sideTable,
+};
+
+/** With what `ClientOptions` adds. */
+const clientTable = { ...table, crypto: elsewhere };
+
 /** Checks the options and adds the defaults; throws `bad-argument`. */
 export function settingsOf(options: ConnectOptions): Settings {
   if (typeof options !== 'object' || options === null)
     throw badArgument('The options are missing: host, username, auth, hostKey');
+  checkTable('connect', options, clientTable);
   const { host, username, auth, hostKey, signal } = options;
   const timeouts = options.timeouts ?? {};
   requireText('host', host);
@@ -80,8 +100,6 @@ export function settingsOf(options: ConnectOptions): Settings {
   if (typeof hostKey?.check !== 'function') throw badArgument(`hostKey is required: ${POLICY_CHOICES}`);
   if (!Array.isArray(auth))
     throw badArgument('auth must be a list, such as [key(text), password(text)]; it may be empty');
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function')
-    throw badArgument('signal must be an AbortSignal');
   requireKnown('timeouts', timeouts, {
     connect: 0,
     identification: 0,

@@ -6,6 +6,7 @@ import type { AlgorithmLists } from './algorithms/lists.ts';
 import { formatIdentification } from './ident.ts';
 import type { KeepaliveConfig } from './keepalive.ts';
 import { defaultLimits, type Limits } from './limits.ts';
+import { elsewhere, type OptionTable, object } from './option_checks.ts';
 import type { Quirks } from './quirks.ts';
 import { defaultRekeyLimits, type RekeyLimits } from './rekey.ts';
 import { MAX_WINDOW } from './window.ts';
@@ -57,6 +58,19 @@ export interface SideOptions {
   /** What to take the peer for, in place of what is known about its software. */
   readonly quirks?: Partial<Quirks> | undefined;
 }
+
+/** For the tables of clients and servers; numbers are checked with their limits, below. */
+export const sideTable: OptionTable<SideOptions> = {
+  algorithms: object,
+  rekey: object,
+  window: elsewhere,
+  maxWindow: elsewhere,
+  maxPacket: elsewhere,
+  keepalive: elsewhere,
+  limits: object,
+  software: elsewhere,
+  quirks: object,
+};
 
 /** The same with everything in its place. */
 export interface SideSettings {

@@ -2,12 +2,14 @@
 
 import { printable } from '../bytes/text.ts';
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
+import { elsewhere, type OptionTable, object } from '../core/option_checks.ts';
 import {
   badArgument,
   requireKnown,
   requireNumbers,
   type SideOptions,
   sideSettings,
+  sideTable,
   withoutUndefined,
 } from '../core/options.ts';
 import { signable } from '../core/side.ts';
@@ -73,6 +75,22 @@ export interface ServerOptions extends SideOptions {
   /** Called with what a function of yours threw, and with what a listener met. Default: nobody is told. What it throws itself is dropped. */
   readonly onError?: ((error: SshError) => void) | undefined;
 }
+
+/** For whoever adds options of their own. Functions, lists and groups are checked below, with words of their own. */
+export const serverTable: OptionTable<ServerOptions> = {
+  hostKeys: elsewhere,
+  auth: elsewhere,
+  session: elsewhere,
+  forward: elsewhere,
+  banner: elsewhere,
+  signatures: elsewhere,
+  timeouts: object,
+  capacity: object,
+  onConnection: elsewhere,
+  onLogin: elsewhere,
+  onError: elsewhere,
+  ...sideTable,
+};
 
 /** Options with everything in its place. */
 export interface ServerSettings extends ConnectionSettings {

@@ -1,6 +1,7 @@
 /** One request, one promise: everything but the transfers. */
 
 import { printable } from '../bytes/text.ts';
+import { abortSignal, shownValue, wrong } from '../core/option_checks.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { forgetAbort, listenToAbort } from '../io/abort.ts';
 import type { Link } from './link.ts';
@@ -133,7 +134,10 @@ class Call<R extends PacketRow, T> implements ReplyHandler {
 export function call<R extends PacketRow, T>(link: Link, spec: CallSpec<R, T>, options: CallOptions = {}): Promise<T> {
   return new Promise((resolve, reject) => {
     try {
-      if (options.signal?.aborted) reject(abortedError(spec.operation, spec.path, options.signal));
+      const { signal } = options;
+      if (signal !== undefined && !abortSignal.fits(signal)) {
+        reject(wrong(spec.operation, `signal must be ${abortSignal.expected}, not ${shownValue(signal)}`));
+      } else if (signal?.aborted) reject(abortedError(spec.operation, spec.path, signal));
       else new Call(link, spec, options, resolve, reject).start();
     } catch (error) {
       reject(toSshError(error, 'bad-argument', { operation: spec.operation }));

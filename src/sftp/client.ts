@@ -4,73 +4,35 @@
  */
 
 import type { Bytes } from '../bytes/bytes.ts';
+import { shownValue, wrong } from '../core/option_checks.ts';
 import { SshError } from '../errors.ts';
-import { type Clock, systemClock } from '../io/clock.ts';
+import { systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import type { BytePipe, PipeStats } from '../io/pipe.ts';
+import { checkAttributes, checkLocalPath, checkOptions, checkRemotePath } from './check_options.ts';
+import { checkClientOptions, type SftpClientOptions } from './client_options.ts';
 import { type CopyOptions, type CopyResult, type CopyToOptions, copy, copyTo } from './copy.ts';
 import { get } from './get.ts';
 import type { GetOptions, GetResult, LocalTarget } from './get_options.ts';
 import { type GlobOptions, glob } from './glob.ts';
 import { greet } from './greet.ts';
 import { LanePool } from './lane_pool.ts';
-import { Link, type ServerLimits } from './link.ts';
+import { Link } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
 import { closeHandle, closeQuietly, type OpenFlags, type OpenHandle, type OpenMode, openFile } from './operations.ts';
-import {
-  type CallOptions,
-  DEFAULT_STALL_TIMEOUT,
-  type RangeOptions,
-  type RemotePath,
-  type TransferOptions,
-} from './options.ts';
+import { DEFAULT_STALL_TIMEOUT, type RangeOptions, type RemotePath, type TransferOptions } from './options.ts';
 import type { Attributes } from './proto/attrs.ts';
 import { put, writeFile } from './put.ts';
-import type { LocalSource, PutOptions, PutResult } from './put_options.ts';
+import { type LocalSource, type PutOptions, type PutResult, RESUME_IN_PLACE } from './put_options.ts';
 import type { WalkEntry } from './read_tree.ts';
-import { SftpRequests, type SymlinkOrder } from './requests.ts';
+import { SftpRequests } from './requests.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';
-import { startRead, whole } from './transfer.ts';
+import { startRead } from './transfer.ts';
 import { getTree } from './tree/get_tree.ts';
 import type { TreeOptions, TreeResult } from './tree/options.ts';
 import { putTree } from './tree/put_tree.ts';
 import type { TreeSession } from './tree/session.ts';
 import { type WalkOptions, walk } from './walk.ts';
-
-/** Options of `SftpClient.open`. */
-export interface SftpClientOptions extends CallOptions {
-  /** Local files for paths given to `get` and `put`. */
-  readonly localFiles?: LocalFiles | undefined;
-  /**
-   * Order of the two paths in SYMLINK: that of OpenSSH and most servers, or that of the draft. Default: from `quirkTable` where
-   * SSH tells who the server is, else `openssh`.
-   */
-  readonly symlinkOrder?: SymlinkOrder | undefined;
-  /**
-   * Extended requests of the server in place of what it announces, by name: the version, or `undefined` for one that it does
-   * wrong. Default: from `quirkTable` where SSH tells who the server is.
-   */
-  readonly extensions?: Readonly<Record<string, string | undefined>> | undefined;
-  /**
-   * What the server takes, whatever it says itself. Erlang's gives one handle for two files when more than two are open, so
-   * `maxOpenHandles` is 2 for it. Default: from `quirkTable`, as `extensions`.
-   */
-  readonly limits?: ServerLimits | undefined;
-  /** Longest packet taken from the server, in bytes. Default: 257 KiB. */
-  readonly maxPacket?: number | undefined;
-  readonly clock?: Clock | undefined;
-  /**
-   * Opens a pipe to another SFTP session on the same connection. Large uploads over a distance use some while they run, see
-   * `lanes` of `put`; rejecting is fine. Default: none, and every upload stays on `pipe`.
-   */
-  readonly openLane?: (() => Promise<BytePipe>) | undefined;
-  /**
-   * Whether the client is there before the server has said VERSION: what is asked of it waits for that, or, with `send`, goes
-   * right behind INIT, which takes a server that is known to carry out requests in order from there on. What is wrong with the
-   * server is what operations, and `ready`, reject with. Default: false.
-   */
-  readonly early?: boolean | 'send' | undefined;
-}
 
 /** A session as of a moment. */
 export interface SftpStats extends Partial<PipeStats> {
@@ -127,7 +89,7 @@ export class SftpClient extends SftpRequests {
   ): Promise<SftpClient> {
     const { signal, maxPacket, early, extensions, limits } = options;
     if (typeof pipe?.open !== 'function') throw new SshError('bad-argument', 'SFTP needs a byte pipe to run on');
-    if (maxPacket !== undefined) whole('maxPacket', maxPacket, 1);
+    checkClientOptions(options);
     const clock = options.clock ?? systemClock;
     const stallTimeout = options.stallTimeout ?? DEFAULT_STALL_TIMEOUT;
     const linkOptions = { clock, stallTimeout, extensions, limits, ...(maxPacket === undefined ? {} : { maxPacket }) };
@@ -154,7 +116,8 @@ export class SftpClient extends SftpRequests {
    * Downloads a file. A local path comes into being, or is replaced, only when every byte is there. `incomplete`: the
    * file ended before the size that the server stated. Errors say in `transferred` how many bytes from the start came.
    */
-  get(remote: RemotePath, local: LocalTarget, options: GetOptions = {}): Promise<GetResult> {
+  async get(remote: RemotePath, local: LocalTarget, options: GetOptions = {}): Promise<GetResult> {
+    checkOptions('get', options);
     return get(this.link, remote, local, this.#files, options);
   }
 
@@ -162,7 +125,8 @@ export class SftpClient extends SftpRequests {
    * Uploads a file. The remote path comes into being, or is replaced, only when every byte is there. `target-exists`:
    * the server cannot replace a file in one step; `atomic: false` writes in place.
    */
-  put(local: LocalSource, remote: RemotePath, options: PutOptions = {}): Promise<PutResult> {
+  async put(local: LocalSource, remote: RemotePath, options: PutOptions = {}): Promise<PutResult> {
+    checkOptions('put', options);
     return put(this.link, local, remote, this.#files, options);
   }
 
@@ -171,12 +135,14 @@ export class SftpClient extends SftpRequests {
    * Many files are under way at once. Single files that fail do not reject: `failed` in the result has them. What ends
    * everything rejects: the root cannot be listed or made, the signal fires, the session ends.
    */
-  getTree(remote: RemotePath, local: string, options: TreeOptions = {}): Promise<TreeResult> {
+  async getTree(remote: RemotePath, local: string, options: TreeOptions = {}): Promise<TreeResult> {
+    checkTree('getTree', local, remote, options);
     return getTree(this.#trees, remote, local, options);
   }
 
   /** Uploads what the local directory `local` holds into the directory `remote`, likewise. */
-  putTree(local: string, remote: RemotePath, options: TreeOptions = {}): Promise<TreeResult> {
+  async putTree(local: string, remote: RemotePath, options: TreeOptions = {}): Promise<TreeResult> {
+    checkTree('putTree', local, remote, options);
     return putTree(this.#trees, local, remote, options);
   }
 
@@ -189,12 +155,17 @@ export class SftpClient extends SftpRequests {
    * reading and writing. The copy comes into being when it is whole. `bad-argument`: both are one file, or `from` is a
    * directory.
    */
-  copy(from: RemotePath, to: RemotePath, options: CopyOptions = {}): Promise<CopyResult> {
+  async copy(from: RemotePath, to: RemotePath, options: CopyOptions = {}): Promise<CopyResult> {
+    checkOptions('copy', options);
     return copy(this.link, from, to, options);
   }
 
   /** Copies a file to another server, or another session of one, through this side; no more is held than is under way. */
-  copyTo(from: RemotePath, other: SftpClient, to: RemotePath, options: CopyToOptions = {}): Promise<CopyResult> {
+  async copyTo(from: RemotePath, other: SftpClient, to: RemotePath, options: CopyToOptions = {}): Promise<CopyResult> {
+    if (!(other instanceof SftpClient)) {
+      throw wrong('copyTo', `the target is another SftpClient, as client.sftp() gives one, not ${shownValue(other)}`);
+    }
+    checkOptions('copyTo', options);
     return copyTo(this.link, from, other.link, to, options);
   }
 
@@ -203,6 +174,7 @@ export class SftpClient extends SftpRequests {
    * names that would lead elsewhere are left out. Leaving the loop early closes what is open.
    */
   walk(path: RemotePath, options: WalkOptions = {}): AsyncGenerator<WalkEntry> {
+    checkOptions('walk', options);
     return walk(this.link, path, options);
   }
 
@@ -211,15 +183,14 @@ export class SftpClient extends SftpRequests {
    * backslash before what is meant as it is. Throws `bad-argument` for what is no pattern.
    */
   glob(pattern: RemotePath, options: GlobOptions = {}): AsyncGenerator<WalkEntry> {
+    checkOptions('glob', options);
     return glob(this.link, pattern, options);
   }
 
   /** The content of a file, or of the part from `start` to `end`, in memory. */
   async readFile(path: RemotePath, options: ReadFileOptions = {}): Promise<Bytes> {
+    checkOptions('readFile', options);
     const { maxBytes = READ_FILE_MAX } = options;
-    if (!(typeof maxBytes === 'number' && maxBytes >= 0)) {
-      throw new SshError('bad-argument', `maxBytes must be a number of bytes, not ${String(maxBytes)}`);
-    }
     const sink = new MemorySink(options.start ?? 0, maxBytes);
     const file = await openFile(this.link, path, 'r', {}, options);
     try {
@@ -231,16 +202,18 @@ export class SftpClient extends SftpRequests {
   }
 
   /** Writes a file, in place: it is created or emptied first. Text is sent as UTF-8. */
-  writeFile(
+  async writeFile(
     path: RemotePath,
     data: string | Exclude<LocalSource, string>,
     options: Omit<PutOptions, 'atomic'> = {},
   ): Promise<void> {
+    checkOptions('writeFile', options);
     return writeFile(this.link, path, data, options);
   }
 
   /** The content of a file, piece by piece; pieces are of any size. Leaving the loop early ends the transfer. */
   async *chunks(path: RemotePath, options: RangeOptions = {}): AsyncGenerator<Bytes> {
+    checkOptions('chunks', options);
     const file = await openFile(this.link, path, 'r', {}, options);
     try {
       yield* chunksOf(file, options);
@@ -251,7 +224,11 @@ export class SftpClient extends SftpRequests {
 
   /** The content of a file as a Web Stream. What is not read holds the server back. */
   readable(path: RemotePath, options: RangeOptions = {}): ReadableStream<Bytes> {
-    return readableOf(() => openFile(this.link, path, 'r', {}, options), closeQuietly, options);
+    const open = async (): Promise<OpenHandle> => {
+      checkOptions('readable', options);
+      return openFile(this.link, path, 'r', {}, options);
+    };
+    return readableOf(open, closeQuietly, options);
   }
 
   /** A Web Stream into a file. Closing it waits for every acknowledgement and for CLOSE. */
@@ -263,8 +240,20 @@ export class SftpClient extends SftpRequests {
       readonly attrs?: Attributes | undefined;
     } = {},
   ): WritableStream<Uint8Array> {
-    const open = (): Promise<OpenHandle> =>
-      openFile(this.link, path, options.flags ?? 'w', options.attrs ?? {}, options);
+    const open = async (): Promise<OpenHandle> => {
+      const { flags = 'w', attrs = {} } = options;
+      checkOptions('writable', options);
+      checkAttributes('writable', attrs);
+      return openFile(this.link, path, flags, attrs, options);
+    };
     return writableOf(open, (file) => closeHandle(file, options), closeQuietly, options);
   }
+}
+
+/** A tree is seen through late: what was not given would be found out in the midst of it. */
+function checkTree(method: 'getTree' | 'putTree', local: unknown, remote: unknown, options: TreeOptions): void {
+  checkLocalPath(method, local);
+  checkRemotePath(method, remote);
+  checkOptions(method, options);
+  if (method === 'putTree' && options.resume && options.atomic === false) throw wrong(method, RESUME_IN_PLACE);
 }

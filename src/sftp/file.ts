@@ -3,6 +3,7 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { type CheckFileOptions, checkHandle } from './check_file.ts';
+import { checkAttributes, checkOptions } from './check_options.ts';
 import { fstatvfs } from './extended.ts';
 import type { Link } from './link.ts';
 import { MemorySink } from './memory_sink.ts';
@@ -45,6 +46,7 @@ export class RemoteFile implements AsyncDisposable {
   /** Up to `length` bytes from `position` on, in as many requests as it takes; fewer only where the file ends. */
   async read(position: number, length: number, options: TransferOptions = {}): Promise<Bytes> {
     this.#link();
+    checkOptions('file.read', options);
     const sink = new MemorySink(position, length);
     const range = { ...options, start: position, end: position + length, trustEof: true };
     await startRead(this.#open, sink, range, length <= BASE_REQUEST ? 'unknown' : 'ask').done;
@@ -54,6 +56,7 @@ export class RemoteFile implements AsyncDisposable {
   /** Writes all of `bytes` at `position`; they must not change before the promise has settled. */
   async write(position: number, bytes: Uint8Array, options: TransferOptions = {}): Promise<void> {
     this.#link();
+    checkOptions('file.write', options);
     const source = bytesSource(bytes);
     await startWrite(this.#open, source, position, bytes.length, options).done;
   }
@@ -67,6 +70,7 @@ export class RemoteFile implements AsyncDisposable {
   /** FSETSTAT: sets exactly the attributes that are given. A `size` cuts the file, or lengthens it with zeros. */
   async setstat(attrs: Attributes, options: SetstatOptions = {}): Promise<void> {
     this.#link();
+    checkAttributes('fsetstat', attrs);
     await fsetstat(this.#open, attrs, options);
   }
 
@@ -91,12 +95,14 @@ export class RemoteFile implements AsyncDisposable {
   /** The content, piece by piece; pieces are of any size. The file stays open. */
   chunks(options: RangeOptions = {}): AsyncGenerator<Bytes> {
     this.#link();
+    checkOptions('chunks', options);
     return chunksOf(this.#open, options);
   }
 
   /** The content as a Web Stream. The file stays open. */
   readable(options: RangeOptions = {}): ReadableStream<Bytes> {
     this.#link();
+    checkOptions('readable', options);
     return readableOf(
       async () => this.#open,
       () => undefined,
@@ -107,6 +113,7 @@ export class RemoteFile implements AsyncDisposable {
   /** A Web Stream that writes from `start` on; closing it waits for every acknowledgement. The file stays open. */
   writable(options: TransferOptions & { readonly start?: number | undefined } = {}): WritableStream<Uint8Array> {
     this.#link();
+    checkOptions('file.writable', options);
     return writableOf(
       async () => this.#open,
       async () => undefined,

@@ -1,5 +1,7 @@
 /** Options and results that the operations of the SFTP client share. */
 
+import type { Attributes } from './proto/attrs.ts';
+
 /** A remote path: text, which is sent as UTF-8, or the exact bytes. `/` separates; there is no `~`. */
 export type RemotePath = string | Uint8Array;
 
@@ -18,6 +20,35 @@ export interface CallOptions {
 export interface SetstatOptions extends CallOptions {
   /** What to do with times before 1970 or after 2106: refuse with `bad-argument`, or set the nearest. Default: `refuse`. */
   readonly times?: 'refuse' | 'clamp' | undefined;
+}
+
+/** Options of `mkdir`. */
+export interface MkdirOptions extends CallOptions {
+  /** For the directory itself, not for those above it. */
+  readonly attrs?: Attributes | undefined;
+  /**
+   * Whether directories above it that are missing are made as well. A directory that is there already is no error then;
+   * anything else in its place, or above it, is `target-exists`. Default: false.
+   */
+  readonly recursive?: boolean | undefined;
+}
+
+/** Options of `remove`. */
+export interface RemoveOptions extends CallOptions {
+  /**
+   * Whether a directory is removed, with all that is in it. Symbolic links are removed, never followed. Where something in it
+   * cannot be removed the rest may be gone. `/` and paths that end in `.` or `..` are `bad-argument`. Default: false.
+   */
+  readonly recursive?: boolean | undefined;
+}
+
+/** Options of `rename`. */
+export interface RenameOptions extends CallOptions {
+  /**
+   * Whether an existing file is replaced, which takes posix-rename@openssh.com: without it, an existing target is the
+   * error `target-exists`. The target is never deleted by us. Default: false.
+   */
+  readonly overwrite?: boolean | undefined;
 }
 
 /** How far a transfer has come. */

@@ -295,5 +295,5 @@ export async function writeFile(
   data: string | Exclude<LocalSource, string>,
   options: PutOptions,
 ): Promise<void> {
-  await put(link, typeof data === 'string' ? toBytes(data) : data, path, undefined, { atomic: false, ...options });
+  await put(link, typeof data === 'string' ? toBytes(data) : data, path, undefined, { ...options, atomic: false });
 }

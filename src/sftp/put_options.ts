@@ -56,6 +56,8 @@ export interface PutResult extends TransferStats {
   readonly resumedFrom?: number;
 }
 
+export const RESUME_IN_PLACE = 'resume keeps a part beside the target, so it does not go with atomic: false';
+
 /** Throws `bad-argument` for options that do not go together. */
 export function checkPutOptions(options: PutOptions): void {
   const { resume, append, position, atomic, overwrite } = options;
@@ -63,7 +65,7 @@ export function checkPutOptions(options: PutOptions): void {
   const chosen = [resume && 'resume', append && 'append', position !== undefined && 'position'].filter(Boolean);
   if (chosen.length > 1) throw new SshError('bad-argument', `${chosen.join(' and ')} do not go together`);
   if (resume && atomic === false) {
-    throw new SshError('bad-argument', 'resume keeps a part beside the target, so it does not go with atomic: false');
+    throw new SshError('bad-argument', RESUME_IN_PLACE);
   }
   if (resume || chosen.length === 0) return;
   if (atomic === true || overwrite === false) {

@@ -6,6 +6,7 @@
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
 import { type CheckFileOptions, checkName } from './check_file.ts';
+import { checkAttributes, checkOptions } from './check_options.ts';
 import { expandPath, hardlink, homeDirectory, lsetstat, ownerNames, statvfs } from './extended.ts';
 import { RemoteFile } from './file.ts';
 import type { Link, ServerLimits } from './link.ts';
@@ -24,42 +25,13 @@ import {
   realpath,
   stat,
 } from './operations.ts';
-import type { CallOptions, RemotePath, SetstatOptions } from './options.ts';
+import type { CallOptions, MkdirOptions, RemotePath, RemoveOptions, RenameOptions, SetstatOptions } from './options.ts';
 import { pathBytes } from './path.ts';
 import { type Attributes, encodeAttributes } from './proto/attrs.ts';
 import type { FileDigests } from './proto/digests.ts';
 import { extensions, type FileSystemStats, type OwnerNames } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
 import { removeTree } from './remove_tree.ts';
-
-/** Options of `mkdir`. */
-export interface MkdirOptions extends CallOptions {
-  /** For the directory itself, not for those above it. */
-  readonly attrs?: Attributes | undefined;
-  /**
-   * Whether directories above it that are missing are made as well. A directory that is there already is no error then;
-   * anything else in its place, or above it, is `target-exists`. Default: false.
-   */
-  readonly recursive?: boolean | undefined;
-}
-
-/** Options of `remove`. */
-export interface RemoveOptions extends CallOptions {
-  /**
-   * Whether a directory is removed, with all that is in it. Symbolic links are removed, never followed. Where something in it
-   * cannot be removed the rest may be gone. `/` and paths that end in `.` or `..` are `bad-argument`. Default: false.
-   */
-  readonly recursive?: boolean | undefined;
-}
-
-/** Options of `rename`. */
-export interface RenameOptions extends CallOptions {
-  /**
-   * Whether an existing file is replaced, which takes posix-rename@openssh.com: without it, an existing target is the
-   * error `target-exists`. The target is never deleted by us. Default: false.
-   */
-  readonly overwrite?: boolean | undefined;
-}
 
 /** Order of the two paths in SYMLINK: that of OpenSSH and most servers, or that of the draft. */
 export type SymlinkOrder = 'openssh' | 'draft';
@@ -95,7 +67,9 @@ export abstract class SftpRequests implements AsyncDisposable {
     flags: OpenFlags | OpenMode = 'r',
     options: CallOptions & { readonly attrs?: Attributes | undefined } = {},
   ): Promise<RemoteFile> {
-    return new RemoteFile(await openFile(this.link, path, flags, options.attrs ?? {}, options));
+    const { attrs = {} } = options;
+    checkAttributes('open', attrs);
+    return new RemoteFile(await openFile(this.link, path, flags, attrs, options));
   }
 
   /** STAT: the attributes of what `path` leads to. */
@@ -110,12 +84,14 @@ export abstract class SftpRequests implements AsyncDisposable {
 
   /** SETSTAT: sets exactly the attributes that are given. A `size` cuts the file, or lengthens it with zeros. */
   async setstat(path: RemotePath, attrs: Attributes, options: SetstatOptions = {}): Promise<void> {
+    checkAttributes('setstat', attrs);
     const value = { path: pathBytes(path), attrs: encodeAttributes(attrs, options.times) };
     await call(this.link, { row: packets.setstat, value, operation: 'setstat', path }, options);
   }
 
   /** The entries of a directory, in the server's order. Leaving the loop early closes the directory. */
   list(path: RemotePath, options: ListOptions = {}): AsyncGenerator<DirectoryEntry> {
+    checkOptions('list', options);
     return list(this.link, path, options);
   }
 
@@ -131,7 +107,9 @@ export abstract class SftpRequests implements AsyncDisposable {
 
   /** MKDIR. With `recursive` those above it are made as well, and a directory that is there is no error. */
   async mkdir(path: RemotePath, options: MkdirOptions = {}): Promise<void> {
+    checkOptions('mkdir', options);
     const { attrs = {}, recursive } = options;
+    checkAttributes('mkdir', attrs);
     if (recursive) await makePath(this.link, path, attrs, options);
     else await makeDirectory(this.link, path, attrs, options);
   }
@@ -142,13 +120,15 @@ export abstract class SftpRequests implements AsyncDisposable {
   }
 
   /** REMOVE: removes a file or a symbolic link. With `recursive` a directory, too, with all that is in it. */
-  remove(path: RemotePath, options: RemoveOptions = {}): Promise<void> {
+  async remove(path: RemotePath, options: RemoveOptions = {}): Promise<void> {
+    checkOptions('remove', options);
     if (options.recursive) return removeTree(this.link, path, options);
     return pathRequest(this.link, packets.remove, 'remove', path, options);
   }
 
   /** Renames. See `overwrite` for targets that exist. */
   async rename(from: RemotePath, to: RemotePath, options: RenameOptions = {}): Promise<void> {
+    checkOptions('rename', options);
     if (!options.overwrite) return plainRename(this.link, from, to, '; overwrite: true replaces it', options);
     if (this.link.greeting) await this.link.ready;
     if (offers(this.link, extensions.posixRename)) return this.posixRename(from, to, options);
@@ -181,7 +161,8 @@ export abstract class SftpRequests implements AsyncDisposable {
   }
 
   /** lsetstat@openssh.com: SETSTAT of `path` itself, be it a symbolic link. A `size` is refused. */
-  lsetstat(path: RemotePath, attrs: Attributes, options: SetstatOptions = {}): Promise<void> {
+  async lsetstat(path: RemotePath, attrs: Attributes, options: SetstatOptions = {}): Promise<void> {
+    checkAttributes('lsetstat', attrs);
     return lsetstat(this.link, path, attrs, options);
   }
 

@@ -55,4 +55,14 @@ describe('settingsOf', () => {
   it('switches keepalives off', () => {
     assert.equal(settingsOf({ ...basics, keepalive: false }).keepalive.interval, Number.POSITIVE_INFINITY);
   });
+
+  it('takes no option that it does not know, nor one of another type', () => {
+    const message = (change: object): string =>
+      thrown('bad-argument', () => settingsOf({ ...basics, ...change } as ConnectOptions)).message;
+    assert.match(message({ usrename: 'u' }), /^connect: there is no option usrename; there are host, .*username/);
+    assert.equal(message({ early: 'yes' }), "connect: early must be true or false, not 'yes'");
+    assert.equal(message({ onBanner: true }), 'connect: onBanner must be a function, not true');
+    assert.equal(message({ algorithms: 'kex' }), "connect: algorithms must be an object, not 'kex'");
+    settingsOf({ ...basics, usrename: undefined, crypto: 'pure' } as ConnectOptions);
+  });
 });

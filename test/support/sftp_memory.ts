@@ -1,7 +1,8 @@
 /** A client and the real server in memory, without SSH. */
 
 import { memoryPipes } from '../../src/io/memory_pipe.ts';
-import { SftpClient, type SftpClientOptions } from '../../src/sftp/client.ts';
+import { SftpClient } from '../../src/sftp/client.ts';
+import type { SftpClientOptions } from '../../src/sftp/client_options.ts';
 import type { SftpBackend } from '../../src/sftp/server/backend.ts';
 import { serveSftp } from '../../src/sftp/server/server.ts';
 import { type RoundsPipe, roundsPipe } from './rounds_pipe.ts';
