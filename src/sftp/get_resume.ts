@@ -48,9 +48,7 @@ export async function resumedFile(
   // of ours only the end is compared: what it was the beginning of when it was listed may be another file by now
   const isOld = found?.isTarget === false && attrs !== undefined && (await hasChanged(source, options));
   const trusted = found === undefined ? 0 : isOld ? undefined : await trustedOf(files, found, source, options);
-  if (found !== undefined && trusted === undefined) {
-    warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
-  }
+  if (found !== undefined) warnings.push(...differsWarning(found, printable(found.path, 1024), trusted));
   const start = trusted ?? 0;
   // never emptied: another transfer may be writing it, and would take what it wrote for being there
   if (start === 0 && found?.isTarget === false) {

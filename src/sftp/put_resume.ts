@@ -74,9 +74,7 @@ export async function openPart(
   const { span = spanOf(size) } = hints;
   const found = findPart(remote, paths, plan, { kept, torn }, { size, span }, options);
   const trusted = found === undefined ? 0 : await trustedOf(link, found, input, options);
-  if (found !== undefined && trusted === undefined) {
-    warnings.push(differsWarning(found.whole, printable(found.path, 1024)));
-  }
+  if (found !== undefined) warnings.push(...differsWarning(found, printable(found.path, 1024), trusted));
   const skip = trusted ?? 0;
   const part = skip === 0 ? undefined : found;
   // never emptied: another transfer may be writing it, and would take what it wrote for being there

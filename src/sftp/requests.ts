@@ -3,6 +3,7 @@
  * files, or takes many requests, is `client.ts`'s.
  */
 
+import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
 import { type CheckFileOptions, checkName } from './check_file.ts';
@@ -129,15 +130,23 @@ export abstract class SftpRequests implements AsyncDisposable {
   /** Renames. See `overwrite` for targets that exist. */
   async rename(from: RemotePath, to: RemotePath, options: RenameOptions = {}): Promise<void> {
     checkOptions('rename', options);
+    await this.#rename(from, to, options).catch((error: unknown) => {
+      throw namingBoth(error, from, to);
+    });
+  }
+
+  async #rename(from: RemotePath, to: RemotePath, options: RenameOptions): Promise<void> {
     if (!options.overwrite) return plainRename(this.link, from, to, '; overwrite: true replaces it', options);
     if (this.link.greeting) await this.link.ready;
-    if (offers(this.link, extensions.posixRename)) return this.posixRename(from, to, options);
+    if (offers(this.link, extensions.posixRename)) return posixRename(this.link, from, to, options);
     return plainRename(this.link, from, to, ', and the server has no posix-rename@openssh.com to replace it', options);
   }
 
   /** posix-rename@openssh.com: replaces an existing file in one step. `not-supported` where it is not offered. */
   posixRename(from: RemotePath, to: RemotePath, options: CallOptions = {}): Promise<void> {
-    return posixRename(this.link, from, to, options);
+    return posixRename(this.link, from, to, options).catch((error: unknown) => {
+      throw namingBoth(error, from, to);
+    });
   }
 
   /** SYMLINK: makes `path` a symbolic link that holds `target`. */
@@ -214,4 +223,15 @@ export abstract class SftpRequests implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** A refusal may be about either path, and does not say which. */
+function namingBoth(error: unknown, from: RemotePath, to: RemotePath): unknown {
+  if (!(error instanceof SshError) || error.path === undefined) return error;
+  const { code, message, fault, status, operation, path } = error;
+  const subject = `${operation} ${path}`;
+  if ((code !== 'sftp-status' && code !== 'target-exists') || !message.startsWith(subject)) return error;
+  const both = `${operation} ${printable(from, 1024)} to ${printable(to, 1024)}${message.slice(subject.length)}`;
+  const told = status === undefined ? {} : { status };
+  return new SshError(code, both, { fault, ...told, operation: operation ?? 'rename', path, cause: error });
 }

@@ -56,8 +56,8 @@ export function lengths(
   length: number,
   sourceSize: number,
   span: number,
-): Pick<Beginning, 'length' | 'whole'> {
-  if (length > sourceSize) return { length: 0, whole: 0 };
+): Pick<Beginning, 'length' | 'whole' | 'longer'> {
+  if (length > sourceSize) return { length: 0, whole: 0, longer: { length, sourceSize } };
   return { length, whole: state === 'kept' ? length : Math.max(0, length - span) };
 }
 
@@ -66,6 +66,8 @@ export interface Beginning {
   readonly length: number;
   /** How many bytes of it are without holes. */
   readonly whole: number;
+  /** Where it is longer than its source, and so not its beginning: how long the two are. */
+  readonly longer?: { readonly length: number; readonly sourceSize: number };
   /** Whether another program may have made it. */
   readonly isTarget: boolean;
 }
@@ -108,9 +110,14 @@ export function noFileMessage(path: string): string {
   return `resume: ${path} is no file, though an unfinished one would have that name: move it away`;
 }
 
-/** What to tell where an unfinished file is not the beginning of its source. */
-export function differsWarning(length: number, path: string): string {
-  return `The ${length} bytes of ${path} are not those of the file: it was moved from the start`;
+/** What to tell where an unfinished file is not the beginning of its source, or turned out, by `trusted`, not to be. */
+export function differsWarning({ whole, longer }: Beginning, path: string, trusted: number | undefined): string[] {
+  if (longer !== undefined) {
+    const { length, sourceSize } = longer;
+    return [`${path} has ${length} bytes, more than the ${sourceSize} of the file: it was moved from the start`];
+  }
+  if (trusted !== undefined) return [];
+  return [`The ${whole} bytes of ${path} are not those of the file: it was moved from the start`];
 }
 
 /** `options` whose progress counts `before` bytes that are there already. */

@@ -261,6 +261,24 @@ describe('SftpClient requests', () => {
     assert.deepEqual(seen, [openssh, openssh, '00000001700000000174']);
   });
 
+  it('rename that fails names both paths', async () => {
+    for (const [extensions, overwrite] of [
+      [[], false],
+      [['posix-rename@openssh.com'], true],
+    ] as const) {
+      const server = new ScriptedSftp({ extensions: [...extensions] });
+      const client = await SftpClient.open(server);
+      const error = await failed(client.rename('/none', '/b', { overwrite }));
+      assert.match(error.message, /^(?:posix-)?rename \/none to \/b: no such file/);
+      assert.deepEqual([error.code, error.status, error.path], ['sftp-status', 2, '/b']);
+      server.add('/a', new Uint8Array(1));
+      server.add('/b', new Uint8Array(1));
+      if (overwrite) continue;
+      const exists = await failed(client.rename('/a', '/b'));
+      assert.match(exists.message, /^rename \/a to \/b: the target exists; overwrite: true/);
+    }
+  });
+
   it('rename without overwrite, with it, and where it cannot be had (T42)', async () => {
     for (const [offered, overwrite, line] of [
       [true, true, 'EXTENDED posix-rename@openssh.com'],

@@ -255,6 +255,15 @@ describe('get with resume', () => {
 });
 
 describe("get with resume: 'target'", () => {
+  it('replaces what is longer than the file, and says so', async () => {
+    const world = await setUp({}, new MemoryFiles().add('out', patterned(700_001)));
+    const { resumedFrom, warnings } = await got(world, { resume: 'target' });
+    assert.equal(resumedFrom, undefined);
+    assert.deepEqual(warnings, ['out has 700001 bytes, more than the 700000 of the file: it was moved from the start']);
+    assert.ok(equalBytes(world.files.content('out'), BYTES));
+    await assertLeft(world, 'out');
+  });
+
   for (const script of [{}, CHECK_FILE]) {
     const how = script === CHECK_FILE ? 'digests' : 'content';
     it(`goes on with a file of others, compared as a whole: ${how}`, async () => {

@@ -302,6 +302,15 @@ describe('put with resume', () => {
 });
 
 describe("put with resume: 'target'", () => {
+  it('replaces what is longer than the source, and says so', async () => {
+    const world = await setUp({}, part('/f', patterned(700_001)));
+    const { resumedFrom, warnings } = await put(world, { resume: 'target' });
+    assert.equal(resumedFrom, undefined);
+    assert.deepEqual(warnings, ['/f has 700001 bytes, more than the 700000 of the file: it was moved from the start']);
+    assert.ok(equalBytes(content(world), BYTES));
+    await assertLeft(world, '/f');
+  });
+
   for (const script of [{}, CHECK_FILE]) {
     const how = script === CHECK_FILE ? 'digests' : 'content';
     it(`goes on with a file of others, compared as a whole: ${how}`, async () => {

@@ -31,7 +31,8 @@ describe('what may lie behind a hole', () => {
     assert.deepEqual(lengths('torn', 10, 20, 3), { length: 10, whole: 7 });
     assert.deepEqual(lengths('torn', 2, 20, 3), { length: 2, whole: 0 });
     assert.deepEqual(lengths('kept', 10, 20, 3), { length: 10, whole: 10 });
-    assert.deepEqual(lengths('kept', 21, 20, 3), { length: 0, whole: 0 });
+    const longer = { length: 21, sourceSize: 20 };
+    assert.deepEqual(lengths('kept', 21, 20, 3), { length: 0, whole: 0, longer });
   });
 });
 
