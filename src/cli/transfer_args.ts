@@ -94,6 +94,11 @@ export function getCommand(values: Values, positionals: readonly string[]): GetC
   if (positionals.length === 0) throw bad(`Something is missing: write ${GET_FORM}`);
   const local = positionals.length > 1 ? (positionals.at(-1) as string) : undefined;
   const written = local === undefined ? positionals : positionals.slice(0, -1);
+  if (local !== undefined && looksRemote(local, written)) {
+    throw bad(
+      `The last argument is the local path, and ${printable(local)} looks remote: end with . or ./${printable(local)}`,
+    );
+  }
   const remotes = written.map((text) => remoteSource(text));
   const [first] = remotes as [RemoteTarget];
   for (const [at, { username, host }] of remotes.entries()) {
@@ -114,6 +119,14 @@ export function getCommand(values: Values, positionals: readonly string[]): GetC
     trustEof: values['trust-eof'] === true,
     ...choice,
   };
+}
+
+/** Whether it begins as one of the others does, with the same server. */
+function looksRemote(local: string, remotes: readonly string[]): boolean {
+  return remotes.some((text) => {
+    const { path } = parseRemote(text);
+    return local.startsWith(text.slice(0, text.length - path.length));
+  });
 }
 
 function remoteSource(text: string): RemoteTarget {

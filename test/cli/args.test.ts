@@ -233,6 +233,7 @@ describe('parseCommand refuses', () => {
     ['get host:x y z', /y has no colon and so names no server/],
     ['get host:x other:y z', /other:y is on another server than host:x/],
     ['get host:x ada@host:y z', /another server/],
+    ['get host:x host:y', /The last argument is the local path, and host:y looks remote: end with \. or \.\/host:y/],
     ['get host:x host:y -', /Standard output takes one file/],
     ['get -r host:x -', /Standard output is no file that --recursive/],
     ['get --resume host:x -', /Standard output is no file that --resume/],

@@ -28,7 +28,10 @@ export async function sftp(command: SftpCommand, interrupts: Interrupts): Promis
     const shell = await Shell.open(session, outputFor(quiet, isInteractive), process.cwd(), signal);
     if (remote.path !== '') await shell.enter(remotePath(remote), signal);
     if (commands === undefined) await interact(shell, interrupts, ssh.closed);
-    else await runBatch(shell, commands, signal, (error) => process.stderr.write(`${errorLine(error)}\n`), quiet);
+    else {
+      const failed = (error: unknown): void => void process.stderr.write(`${errorLine(error)}\n`);
+      await runBatch(shell, commands, signal, failed, quiet, batch === '-' ? undefined : batch);
+    }
     return 0;
   } finally {
     await ssh.close();

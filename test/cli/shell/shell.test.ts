@@ -334,6 +334,17 @@ describe('shell: commands from a file', () => {
       await rejectsWith(run(shell, '-ls\n-ls'), 'connection-closed');
     }));
 
+  it('names the line that fails, where the commands are in a file', () =>
+    bench(tree, async ({ shell }) => {
+      const told: string[] = [];
+      const note = (error: unknown): void => void told.push((error as SshError).message);
+      const lines = ['# removes', '-rm nope', '', 'rm none', 'rm a.txt'];
+      const error = await rejectsWith(runBatch(shell, lines, never, note, true, 'todo'), 'sftp-status');
+      assert.match(error.message, /^todo:4: .*none/);
+      assert.equal(told.length, 1);
+      assert.match(told[0] as string, /^todo:2: .*nope/);
+    }));
+
   it('ends when it is told to', () =>
     bench(tree, async ({ shell, files }) => {
       const controller = new AbortController();
