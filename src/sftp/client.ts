@@ -25,6 +25,7 @@ import type { Attributes } from './proto/attrs.ts';
 import { put, writeFile } from './put.ts';
 import { type LocalSource, type PutOptions, type PutResult, RESUME_IN_PLACE } from './put_options.ts';
 import type { WalkEntry } from './read_tree.ts';
+import { openSource, readError } from './refusals.ts';
 import { SftpRequests } from './requests.ts';
 import { chunksOf, readableOf, writableOf } from './streams.ts';
 import { startRead } from './transfer.ts';
@@ -192,9 +193,11 @@ export class SftpClient extends SftpRequests {
     checkOptions('readFile', options);
     const { maxBytes = READ_FILE_MAX } = options;
     const sink = new MemorySink(options.start ?? 0, maxBytes);
-    const file = await openFile(this.link, path, 'r', {}, options);
+    const file = await openSource(this.link, path, options);
     try {
-      await startRead(file, sink, options, 'ask').done;
+      await startRead(file, sink, options, 'ask').done.catch(async (error: SshError) => {
+        throw await readError(error, file, options);
+      });
     } finally {
       closeQuietly(file);
     }
@@ -214,7 +217,7 @@ export class SftpClient extends SftpRequests {
   /** The content of a file, piece by piece; pieces are of any size. Leaving the loop early ends the transfer. */
   async *chunks(path: RemotePath, options: RangeOptions = {}): AsyncGenerator<Bytes> {
     checkOptions('chunks', options);
-    const file = await openFile(this.link, path, 'r', {}, options);
+    const file = await openSource(this.link, path, options);
     try {
       yield* chunksOf(file, options);
     } finally {
@@ -226,7 +229,7 @@ export class SftpClient extends SftpRequests {
   readable(path: RemotePath, options: RangeOptions = {}): ReadableStream<Bytes> {
     const open = async (): Promise<OpenHandle> => {
       checkOptions('readable', options);
-      return openFile(this.link, path, 'r', {}, options);
+      return openSource(this.link, path, options);
     };
     return readableOf(open, closeQuietly, options);
   }

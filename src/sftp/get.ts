@@ -3,8 +3,7 @@
  * that looks whole.
  */
 
-import { printable } from '../bytes/text.ts';
-import { SshError, toSshError } from '../errors.ts';
+import { toSshError } from '../errors.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import { checkGetOptions, type GetHints, type GetOptions, type GetResult, type LocalTarget } from './get_options.ts';
 import {
@@ -19,12 +18,12 @@ import {
 import { resumedFile } from './get_resume.ts';
 import type { Link } from './link.ts';
 import { needFiles } from './local.ts';
-import { closeQuietly, fstat, type OpenHandle, openFile, stat } from './operations.ts';
+import { closeQuietly, fstat, type OpenHandle, stat } from './operations.ts';
 import type { RemotePath } from './options.ts';
 import { localAttributes, preserves } from './preserve.ts';
-import { type Attributes, fileKind } from './proto/attrs.ts';
+import type { Attributes } from './proto/attrs.ts';
 import { packets } from './proto/packets.ts';
-import { Status } from './proto/status.ts';
+import { openSource, readError } from './refusals.ts';
 import { resumableError, withProgressFrom } from './resume.ts';
 import { sizeHint, startRead } from './transfer.ts';
 import { needDigests, verifyContent } from './verify.ts';
@@ -59,7 +58,7 @@ export async function get(
       await output.commit();
       return { ...stats, warnings, ...(before === 0 ? {} : { resumedFrom: before }) };
     } catch (error) {
-      const failure = await clearer(toSshError(error, 'bad-local-file'), file, options);
+      const failure = await readError(toSshError(error, 'bad-local-file'), file, options);
       const kept = await output.discard(failure).catch(() => undefined); // the first failure is the one to tell
       // what was being written when it failed is there by now
       throw resumableError(failure, before, kept, kept === undefined ? undefined : output.sink.contiguous);
@@ -80,7 +79,7 @@ async function openToRead(
   known: number | undefined,
 ): Promise<{ readonly file: OpenHandle; readonly early: () => number | undefined }> {
   let size = known;
-  const opened = openFile(link, path, 'r', {}, options);
+  const opened = openSource(link, path, options);
   // with one request at a time the answer to one more would be waited for
   if (known !== undefined || options.requests === 1) return { file: await opened, early: () => known };
   stat(link, packets.stat, path, options).then(
@@ -90,17 +89,6 @@ async function openToRead(
     () => undefined, // FSTAT asks again
   );
   return { file: await opened, early: () => size };
-}
-
-/** Servers open a directory like a file, and refuse to READ it with no more than `failure`. */
-async function clearer(error: SshError, file: OpenHandle, options: GetOptions): Promise<SshError> {
-  if (error.code !== 'sftp-status' || error.status !== Status.failure) return error;
-  const attrs = await fstat(file, options).catch(() => ({}));
-  if (fileKind(attrs) !== 'directory') return error;
-  const path = printable(file.path, 1024);
-  const message = `${path} on the server is a directory: give the path of a file`;
-  const { fault, status } = error;
-  return new SshError(error.code, message, { fault, status, operation: 'read', path, transferred: 0, cause: error });
 }
 
 async function openOutput(

@@ -11,6 +11,7 @@ import { FileSink, type Placement } from './file_sink.ts';
 import type { GetHints, GetOptions, LocalTarget } from './get_options.ts';
 import { OrderedSink } from './ordered_sink.ts';
 import { temporaryPath } from './path.ts';
+import { openBeside } from './refusals.ts';
 import type { ReadSink } from './sink.ts';
 
 export interface Output {
@@ -188,7 +189,7 @@ export async function moveToTarget(files: LocalFiles, from: string, to: string, 
 export async function fileInPlace(files: LocalFiles, place: Place, options: GetOptions): Promise<Output> {
   const { target, there } = place;
   const create = options.overwrite === false ? 'new' : 'replace';
-  const file = await files.open(target, { access: 'write', create });
+  const file = await openBeside(files, target, target, { access: 'write', create });
   const inOrder = there?.kind === 'other';
   const fate = { reopen: () => files.open(target, { access: 'read' }), keep: nothing, drop: nothing };
   const placement = { origin: options.start ?? 0, inOrder, holesFrom: options.sparse && !inOrder ? 0 : undefined };
@@ -200,7 +201,7 @@ export async function temporaryFile(files: LocalFiles, place: Place, options: Ge
   const { target, there } = place;
   const temporary = files.beside(target, temporaryPath(files.name(target)) as string);
   const permissions = there?.permissions === undefined ? {} : { permissions: there.permissions };
-  const file = await files.open(temporary, { access: 'write', create: 'new', ...permissions });
+  const file = await openBeside(files, temporary, target, { access: 'write', create: 'new', ...permissions });
   const fate: Fate = {
     reopen: () => files.open(temporary, { access: 'read' }),
     keep: () => moveToTarget(files, temporary, target, options),

@@ -7,6 +7,7 @@ import type { GetHints, GetOptions } from './get_options.ts';
 import { type Fate, FileOutput, moveToTarget, type Output, type Place } from './get_output.ts';
 import { fstat, type OpenHandle } from './operations.ts';
 import { temporaryPath } from './path.ts';
+import { openBeside } from './refusals.ts';
 import {
   type Beginning,
   differsWarning,
@@ -59,13 +60,13 @@ export async function resumedFile(
   if (part !== undefined && part.path !== paths.torn) await files.rename(part.path, paths.torn);
   const permissions = there?.permissions === undefined ? {} : { permissions: there.permissions };
   const create = part === undefined ? 'new' : 'never';
-  const file = await files
-    .open(paths.torn, { access: 'write', create, ...permissions })
-    .catch(async (error: unknown) => {
+  const file = await openBeside(files, paths.torn, target, { access: 'write', create, ...permissions }).catch(
+    async (error: unknown) => {
       if (part !== undefined && part.path !== paths.torn)
         await files.rename(paths.torn, part.path).catch(() => undefined);
       throw error;
-    });
+    },
+  );
   try {
     const opened = await file.stat();
     if (opened.size < start) throw isTaken(paths.torn);

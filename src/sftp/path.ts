@@ -34,6 +34,13 @@ export function joinPath(directory: RemotePath, name: RemotePath): RemotePath {
   return remotePath(concat(base, utf8(separator), pathBytes(name)));
 }
 
+/** The directory of `path`; `undefined` where that is where the session starts, or the root. */
+export function parentPath(path: RemotePath): RemotePath | undefined {
+  const bytes = pathBytes(path);
+  const at = bytes.lastIndexOf(SLASH);
+  return at <= 0 ? undefined : remotePath(bytes.subarray(0, at));
+}
+
 /** The path of `rename(name)` beside `path`, whose last component is `name`. */
 function sibling(path: RemotePath, rename: (name: Uint8Array) => Uint8Array): RemotePath {
   const bytes = pathBytes(path);

@@ -21,6 +21,7 @@ import { isStatusError, Status } from './proto/status.ts';
 import type { Input } from './put_input.ts';
 import type { PutOptions } from './put_options.ts';
 import { existing, moveIntoPlace, type Plan, type PutHints, planTarget, type Target } from './put_target.ts';
+import { createError } from './refusals.ts';
 import {
   type Beginning,
   differsWarning,
@@ -93,7 +94,7 @@ export async function openPart(
   };
   const file = await openFile(link, paths.torn, flags, attrs, options, orphan, remote).catch(async (error: unknown) => {
     if (part?.isTarget) await moveIntoPlace(link, paths.torn, remote, { overwrite: false }).catch(() => undefined);
-    throw error;
+    throw await createError(error, link, remote, options);
   });
   if (skip > 0) await needLength(file, paths.torn, skip, options);
   return {
@@ -321,7 +322,9 @@ export async function openInPlace(
   const { append = false, position } = options;
   const start = position === undefined ? 0 : whole('position', position, 0);
   const attrs = append && permissions !== undefined ? { permissions } : {};
-  const file = await openFile(link, remote, { write: true, create: append }, attrs, options);
+  const file = await openFile(link, remote, { write: true, create: append }, attrs, options).catch(async (error) => {
+    throw await createError(error, link, remote, options);
+  });
   const plan = { path: remote, inPlace: true, permissions };
   if (!append) return { plan, file, start, skip: 0 };
   try {

@@ -22,6 +22,7 @@ import { type Attributes, fileKind } from './proto/attrs.ts';
 import { extensions } from './proto/extensions.ts';
 import { packets } from './proto/packets.ts';
 import { isStatusError, Status } from './proto/status.ts';
+import { createError } from './refusals.ts';
 
 /** Of the options of `put`, those that matter here. */
 export interface TargetOptions extends CallOptions {
@@ -117,7 +118,9 @@ function openPlanned(link: Link, remote: RemotePath, plan: Plan, options: Target
     closeQuietly(late);
     if (!inPlace) pathRequest(link, packets.remove, 'remove', path, {}).catch(() => undefined);
   };
-  return openFile(link, path, flags, attrs, options, orphan, remote);
+  return openFile(link, path, flags, attrs, options, orphan, remote).catch(async (error: unknown) => {
+    throw await createError(error, link, remote, options);
+  });
 }
 
 /** LSTAT of the target, and what follows from it. */

@@ -119,7 +119,7 @@ describe('puressh get', () => {
   it('says which local directory is missing, with status 1', options, async () => {
     const ended = await runCli(['get', ...reaching(sshd.peer), remote(), join(scratch(), 'no', 'file')]);
     assert.equal(ended.status, 1);
-    assert.match(onlyLine(ended), /\/no\/.*no such file or directory \(bad-local-file\)$/);
+    assert.match(onlyLine(ended), /\/no\/file: the directory .*\/no is not there: make it first \(bad-local-file\)$/);
   });
 });
 
@@ -183,7 +183,10 @@ describe('puressh put', () => {
   it('says which remote directory is missing, with status 1', options, async () => {
     const ended = await runCli(['put', ...reaching(sshd.peer), local(), `${at(sshd.peer)}:/no/such/file`]);
     assert.equal(ended.status, 1);
-    assert.match(onlyLine(ended), /^open \/no\/such\/.*: no such file \(sftp-status\)$/);
+    assert.match(
+      onlyLine(ended),
+      /^open \/no\/such\/file: the directory \/no\/such is not there: make it first \(sftp-status\)$/,
+    );
   });
 });
 
