@@ -15,10 +15,12 @@ import {
   shownValue,
   wrong,
 } from '../core/option_checks.ts';
+import type { CheckFileOptions } from './check_file.ts';
 import type { CopyOptions, CopyToOptions } from './copy.ts';
 import type { GetOptions } from './get_options.ts';
 import type { GlobOptions } from './glob.ts';
 import type { ListOptions } from './list.ts';
+import type { OpenFlags, OpenMode } from './operations.ts';
 import type {
   CallOptions,
   MkdirOptions,
@@ -116,6 +118,14 @@ const list: OptionTable<ListOptions> = { ...call, dots: flag };
 const mkdir: OptionTable<MkdirOptions> = { ...call, attrs: elsewhere, recursive: flag };
 const remove: OptionTable<RemoveOptions> = { ...call, recursive: flag };
 const rename: OptionTable<RenameOptions> = { ...call, overwrite: flag };
+const nameList: Check = { expected: 'a list of names', fits: Array.isArray };
+const checkFile: OptionTable<CheckFileOptions> = {
+  ...call,
+  algorithms: nameList,
+  start: position,
+  length: position,
+  blockSize: position,
+};
 
 /** Every table, by the name of the method. */
 const tables: Readonly<Record<CheckedMethod, Readonly<Record<string, Check>>>> = {
@@ -132,6 +142,7 @@ const tables: Readonly<Record<CheckedMethod, Readonly<Record<string, Check>>>> =
   mkdir,
   remove,
   rename,
+  checkFile,
   readFile: { ...range, maxBytes: bytesAtMost },
   chunks: range,
   readable: range,
@@ -155,6 +166,7 @@ export type CheckedMethod =
   | 'mkdir'
   | 'remove'
   | 'rename'
+  | 'checkFile'
   | 'readFile'
   | 'chunks'
   | 'readable'
@@ -166,6 +178,30 @@ export type CheckedMethod =
 /** Throws `bad-argument` for options of `method` that are none, or not what they have to be. */
 export function checkOptions(method: CheckedMethod, options: unknown): void {
   checkTable(method, options, tables[method]);
+}
+
+const openFlags: OptionTable<OpenFlags> = {
+  read: flag,
+  write: flag,
+  append: flag,
+  create: flag,
+  truncate: flag,
+  exclusive: flag,
+};
+
+/** Throws `bad-argument` for flags that are none. A mode that is text is looked at where it is used. */
+export function checkFlags(flags: OpenFlags | OpenMode): void {
+  if (typeof flags !== 'string') checkTable('open flags', flags, openFlags);
+}
+
+const ownerLists = {
+  users: { expected: 'a list of ids', fits: Array.isArray },
+  groups: { expected: 'a list of ids', fits: Array.isArray },
+};
+
+/** The ids of `ownerNames`. */
+export function checkOwners(ids: object): void {
+  checkTable('ownerNames', ids, ownerLists);
 }
 
 const attributes: OptionTable<Attributes> = {

@@ -9,7 +9,7 @@ import { SshError } from '../errors.ts';
 import { systemClock } from '../io/clock.ts';
 import type { LocalFiles } from '../io/local_files.ts';
 import type { BytePipe, PipeStats } from '../io/pipe.ts';
-import { checkAttributes, checkLocalPath, checkOptions, checkRemotePath } from './check_options.ts';
+import { checkAttributes, checkFlags, checkLocalPath, checkOptions, checkRemotePath } from './check_options.ts';
 import { checkClientOptions, type SftpClientOptions } from './client_options.ts';
 import { type CopyOptions, type CopyResult, type CopyToOptions, copy, copyTo } from './copy.ts';
 import { get } from './get.ts';
@@ -175,6 +175,7 @@ export class SftpClient extends SftpRequests {
    * names that would lead elsewhere are left out. Leaving the loop early closes what is open.
    */
   walk(path: RemotePath, options: WalkOptions = {}): AsyncGenerator<WalkEntry> {
+    checkRemotePath('walk', path);
     checkOptions('walk', options);
     return walk(this.link, path, options);
   }
@@ -246,6 +247,7 @@ export class SftpClient extends SftpRequests {
     const open = async (): Promise<OpenHandle> => {
       const { flags = 'w', attrs = {} } = options;
       checkOptions('writable', options);
+      checkFlags(flags);
       checkAttributes('writable', attrs);
       return openFile(this.link, path, flags, attrs, options);
     };

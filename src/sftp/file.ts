@@ -89,6 +89,7 @@ export class RemoteFile implements AsyncDisposable {
   /** Digests of the file, made by the server; see `SftpClient.checkFile`. The file must be open for reading. */
   async checkFile(options: CheckFileOptions = {}): Promise<FileDigests> {
     this.#link();
+    checkOptions('checkFile', options);
     return checkHandle(this.#open, options);
   }
 

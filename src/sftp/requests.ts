@@ -7,7 +7,7 @@ import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import { call } from './call.ts';
 import { type CheckFileOptions, checkName } from './check_file.ts';
-import { checkAttributes, checkOptions } from './check_options.ts';
+import { checkAttributes, checkFlags, checkOptions, checkOwners } from './check_options.ts';
 import { expandPath, hardlink, homeDirectory, lsetstat, ownerNames, statvfs } from './extended.ts';
 import { RemoteFile } from './file.ts';
 import type { Link, ServerLimits } from './link.ts';
@@ -69,6 +69,7 @@ export abstract class SftpRequests implements AsyncDisposable {
     options: CallOptions & { readonly attrs?: Attributes | undefined } = {},
   ): Promise<RemoteFile> {
     const { attrs = {} } = options;
+    checkFlags(flags);
     checkAttributes('open', attrs);
     return new RemoteFile(await openFile(this.link, path, flags, attrs, options));
   }
@@ -194,10 +195,11 @@ export abstract class SftpRequests implements AsyncDisposable {
   }
 
   /** users-groups-by-id@openssh.com: a name for each id, in order; an empty one where the server knows none. */
-  ownerNames(
+  async ownerNames(
     ids: { readonly users?: readonly number[] | undefined; readonly groups?: readonly number[] | undefined },
     options: CallOptions = {},
   ): Promise<OwnerNames> {
+    checkOwners(ids);
     return ownerNames(this.link, ids.users ?? [], ids.groups ?? [], options);
   }
 
@@ -205,7 +207,8 @@ export abstract class SftpRequests implements AsyncDisposable {
    * check-file (draft-ietf-secsh-filexfer-extensions-00 §3): digests of a file, taken by the server. ProFTPD has it, and
    * paramiko for blocks of at most 64 KiB; OpenSSH does not. ProFTPD does not announce it: see `extensions` of `open`.
    */
-  checkFile(path: RemotePath, options: CheckFileOptions = {}): Promise<FileDigests> {
+  async checkFile(path: RemotePath, options: CheckFileOptions = {}): Promise<FileDigests> {
+    checkOptions('checkFile', options);
     return checkName(this.link, path, options);
   }
 

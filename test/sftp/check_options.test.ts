@@ -108,6 +108,25 @@ describe('options of the SFTP client', () => {
     assert.deepEqual(server.log, ['INIT']);
   });
 
+  it('paths, flags and lists that are missing or others are told', async () => {
+    const { server, sftp } = await setUp();
+    const wrong: readonly [string, readonly unknown[], RegExp][] = [
+      ['walk', [], /^walk: the remote path must be text or bytes, not undefined$/],
+      ['open', ['/f', null], /^open flags: the options must be an object, not null$/],
+      ['open', ['/f', { wirte: true }], /^open flags: there is no option wirte; there are read, write/],
+      ['open', ['/f', { write: 1 }], /^open flags: write must be true or false, not 1$/],
+      ['writable', ['/f', { flags: 5 }], /^open flags/],
+      ['ownerNames', [], /^ownerNames: the options must be an object, not undefined$/],
+      ['ownerNames', [{ users: 5 }], /^ownerNames: users must be a list of ids, not 5$/],
+      ['checkFile', ['/f', { algorithms: 5 }], /^checkFile: algorithms must be a list of names, not 5$/],
+    ];
+    for (const [method, args, message] of wrong) {
+      const run = outcome(() => sftp[method]?.(...args));
+      assert.match((await rejectsWith(run, 'bad-argument')).message, message);
+    }
+    assert.deepEqual(server.log, ['INIT']);
+  });
+
   it('what single requests are told to wait for is a signal', async () => {
     const { sftp } = await setUp();
     const error = await rejectsWith(
