@@ -2,9 +2,9 @@
 
 import { poly1305 as noblePoly1305 } from '@noble/ciphers/_poly1305.js';
 import { chacha20orig } from '@noble/ciphers/chacha.js';
+import { copy } from '../../bytes/bytes.ts';
 import type { ChaCha } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
-import { aligned } from './aligned.ts';
 
 const CHACHA_KEY = 32;
 const CHACHA_NONCE = 8;
@@ -14,10 +14,10 @@ export const chacha20: ChaCha = {
   apply(key, nonce, counter, data) {
     expectLength(key, CHACHA_KEY, 'ChaCha20 key'); // noble would take 16 bytes too
     expectLength(nonce, CHACHA_NONCE, 'ChaCha20 nonce');
-    const words = aligned(data);
+    // a copy lies on a word boundary, as noble's fast path wants it, and has memory of its own, which can be freed by itself
+    const words = copy(data);
     chacha20orig(key, nonce, words, words, counter);
-    if (words !== data) data.set(words);
-    return data;
+    return words;
   },
   authenticate(key, nonce, first, second) {
     return poly1305(chacha20.apply(key, nonce, 0, new Uint8Array(ONE_TIME_KEY)), first, second);
