@@ -8,6 +8,7 @@ import { DecodeError } from '../bytes/reader.ts';
 import { releaseWhole } from '../bytes/release.ts';
 import { printable } from '../bytes/text.ts';
 import type { ChannelStats, ChannelView } from '../core/channel.ts';
+import { abortSignal, shownValue } from '../core/option_checks.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { abortedBy, onAbort } from './abort.ts';
 import type { ChannelEvent, ChannelOwner, Driver } from './driver.ts';
@@ -106,6 +107,10 @@ export class ChannelPipe implements BytePipe {
    */
   static connect(driver: Driver, kind: string, options: ChannelOptions): Promise<ChannelPipe> {
     const { signal } = options;
+    if (signal !== undefined && !abortSignal.fits(signal)) {
+      const message = `signal must be ${abortSignal.expected}, not ${shownValue(signal)}`;
+      return Promise.reject(new SshError('bad-argument', message));
+    }
     if (signal?.aborted) return Promise.reject(abortedBy(signal));
     const channel = new ChannelPipe(driver, options);
     const opened = new Promise<ChannelPipe>((resolve, reject) => {

@@ -153,6 +153,16 @@ describe('programs on sshd', () => {
       await rejectsWith(ssh.run('true', { signal: AbortSignal.abort() }), 'aborted');
     });
 
+    it('takes nothing but an AbortSignal as a signal, and opens nothing for another', options, async () => {
+      const { channels } = ssh.stats;
+      const signal = 5 as unknown as AbortSignal;
+      for (const start of [() => ssh.run('true', { signal }), () => ssh.exec('true', { signal })]) {
+        const error = await rejectsWith(start(), 'bad-argument');
+        assert.equal(error.message, 'signal must be an AbortSignal, not 5');
+      }
+      assert.equal(ssh.stats.channels, channels);
+    });
+
     it('takes nothing but a string as a command', options, async () => {
       await rejectsWith(ssh.run(['ls', '-l'] as unknown as string), 'bad-argument');
     });
