@@ -23,8 +23,8 @@ export const MAX_WINDOW = 0xffffffff;
 /** The window is to hold what comes in so many round trips, and is after a round at most so many times what it was. */
 const HEADROOM = 2;
 
-/** Milliseconds of a round at least: in less, what is consumed at one stroke, such as a write to a disk, looks like a rate. */
-const MIN_ROUND = 10;
+/** Milliseconds of a round at least: in less, what is consumed at one stroke, as after a pause of the disk, looks like a rate. */
+const MIN_ROUND = 50;
 
 /** The consumer keeps up while no more than this share of the window waits for it. */
 const KEPT_UP = 1 / 4;
