@@ -750,7 +750,10 @@ describe('a directory to serve', () => {
       }
     };
     assert.match(codeOf(at('nothing')), /^bad-local-file: Cannot serve .*nothing: no such file or directory$/);
-    assert.match(codeOf(join(outside, 'secret')), /^bad-local-file: Cannot serve .*secret: the path, or a part of it, is not/);
+    assert.match(
+      codeOf(join(outside, 'secret')),
+      /^bad-local-file: Cannot serve .*secret: the path, or a part of it, is not/,
+    );
     assert.match(codeOf(''), /^bad-argument/);
     assert.match(codeOf(undefined as unknown as string), /^bad-argument/);
     assert.equal(codeOf(at()), 'served');
