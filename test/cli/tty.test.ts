@@ -25,8 +25,9 @@ function onTerminal(
 ): Promise<Shown> {
   const line = [...command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   return new Promise((resolve, reject) => {
-    const child = spawn(script as string, ['-qec', `stty cols 100; ${line}`, '/dev/null'], {
-      env: { ...process.env, HOME: scratch(), TERM: term },
+    // exec: a shell that waits for the command gets its Ctrl-C too, and some then end with 130 whatever the command did
+    const child = spawn(script as string, ['-qec', `stty cols 100; exec ${line}`, '/dev/null'], {
+      env: { ...process.env, SHELL: '/bin/sh', HOME: scratch(), TERM: term },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     let text = '';
