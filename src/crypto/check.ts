@@ -12,6 +12,8 @@ import type {
   AeadPrimitive,
   Agreement,
   AgreementName,
+  CbcName,
+  CbcPrimitive,
   ChaCha,
   CurveName,
   Ecdsa,
@@ -63,6 +65,10 @@ export const hashAnswers: (name: HashName, hash: Hash) => boolean = safely(
     reads(hash.digest(utf8('abc')), known.digestsOfAbc[name]) && known.digestsOfAbc[name].length === 2 * hash.size,
 );
 
+export const md5Answers: (hash: Hash) => boolean = safely(
+  (hash) => reads(hash.digest(utf8('abc')), known.md5OfAbc) && hash.size === 16,
+);
+
 export const macAnswers: (name: MacName, primitive: MacPrimitive) => boolean = safely((name, primitive) => {
   const mac = primitive.create(utf8('Jefe'));
   const tag = known.tagsOfJefe[name];
@@ -78,6 +84,17 @@ export const streamAnswers: (name: StreamName, primitive: StreamPrimitive) => bo
   const stream = primitive.create(fromHex(key), fromHex(known.counterModeStart));
   const parts = [0, 16, 21, 64].map((end, i, ends) => fromHex(known.modesPlaintext).slice(ends[i - 1] ?? 0, end));
   return reads(concat(...parts.map((part) => stream.apply(part))), ciphertext);
+});
+
+export const cbcAnswers: (name: CbcName, primitive: CbcPrimitive) => boolean = safely((name, primitive) => {
+  const { key, iv, plaintext, ciphertext } = known.chained[name];
+  const { blockSize } = primitive;
+  const runs = (from: string, direction: 'encrypt' | 'decrypt', to: string): boolean => {
+    const stream = primitive.create(fromHex(key), fromHex(iv), direction);
+    const [first, rest] = [fromHex(from).slice(0, blockSize), fromHex(from).slice(blockSize)];
+    return reads(concat(stream.apply(first), stream.apply(rest)), to);
+  };
+  return runs(plaintext, 'encrypt', ciphertext) && runs(ciphertext, 'decrypt', plaintext);
 });
 
 export const aeadAnswers: (name: AeadName, primitive: AeadPrimitive) => boolean = safely((name, primitive) => {

@@ -3,7 +3,7 @@
  * `vectors/crypto`. Hex throughout. Code-free on purpose.
  */
 
-import type { AeadName, AgreementName, CurveName, HashName, MacName, StreamName } from './provider.ts';
+import type { AeadName, AgreementName, CbcName, CurveName, HashName, MacName, StreamName } from './provider.ts';
 
 /** Digests of `abc` (FIPS 180-4). */
 export const digestsOfAbc: Readonly<Record<HashName, string>> = {
@@ -15,8 +15,12 @@ export const digestsOfAbc: Readonly<Record<HashName, string>> = {
     '4423643ce80e2a9ac94fa54ca49f',
 };
 
+/** MD5 of `abc` (RFC 1321 A.5). */
+export const md5OfAbc = '900150983cd24fb0d6963f7d28e17f72';
+
 /** Tags of `what do ya want for nothing?` under the key `Jefe` (RFC 2202 §3, RFC 4231 §4.3). */
 export const tagsOfJefe: Readonly<Record<MacName, string>> = {
+  'hmac-md5': '750c783e6ab0b503eaa86e310a5db738',
   'hmac-sha1': 'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79',
   'hmac-sha256': '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
   'hmac-sha512':
@@ -51,6 +55,40 @@ export const counterMode: Readonly<Record<StreamName, { readonly key: string; re
   },
 };
 export const counterModeStart: string = 'f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff';
+
+/** Chained blocks: AES of SP 800-38A F.2, triple DES of SP 800-67 B.1, whose blocks are chained here: by OpenSSL. */
+export const chained: Readonly<Record<CbcName, Readonly<Record<'key' | 'iv' | 'plaintext' | 'ciphertext', string>>>> = {
+  'aes128-cbc': {
+    key: '2b7e151628aed2a6abf7158809cf4f3c',
+    iv: '000102030405060708090a0b0c0d0e0f',
+    plaintext: modesPlaintext,
+    ciphertext:
+      '7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b273bed6b8e3c1743b7116e69e222295163ff1' +
+      'caa1681fac09120eca307586e1a7',
+  },
+  'aes192-cbc': {
+    key: '8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b',
+    iv: '000102030405060708090a0b0c0d0e0f',
+    plaintext: modesPlaintext,
+    ciphertext:
+      '4f021db243bc633d7178183a9fa071e8b4d9ada9ad7dedf4e5e738763f69145a571b242012fb7ae07fa9baac3df102e008b0' +
+      'e27988598881d920a9e64f5615cd',
+  },
+  'aes256-cbc': {
+    key: '603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4',
+    iv: '000102030405060708090a0b0c0d0e0f',
+    plaintext: modesPlaintext,
+    ciphertext:
+      'f58c4c04d6e5f1ba779eabfb5f7bfbd69cfc4e967edb808d679f777bc6702c7d39f23369a9d9bacfa530e26304231461b2eb' +
+      '05e2c39be9fcda6c19078c6a9d1b',
+  },
+  '3des-cbc': {
+    key: '0123456789abcdef23456789abcdef01456789abcdef0123',
+    iv: 'f69f2445df4f9b17',
+    plaintext: '54686520717566636b2062726f776e20666f78206a756d70',
+    ciphertext: 'a5c282bad0de3774becd2e04386b589fb5057d8552fc4336',
+  },
+};
 
 /** Cases 4 and 16 of the GCM submission behind SP 800-38D. */
 export const galoisMode: Readonly<Record<AeadName, { readonly key: string; readonly sealed: string }>> = {

@@ -9,6 +9,8 @@ import type {
   AeadPrimitive,
   Agreement,
   AgreementName,
+  CbcName,
+  CbcPrimitive,
   ChaCha,
   CryptoProvider,
   CurveName,
@@ -26,8 +28,10 @@ import type {
 /** What a runtime may offer. */
 export interface NativePrimitives {
   readonly hashes?: Partial<Record<HashName, Hash>>;
+  readonly md5?: Hash;
   readonly macs?: Partial<Record<MacName, MacPrimitive>>;
   readonly streams?: Partial<Record<StreamName, StreamPrimitive>>;
+  readonly cbc?: Partial<Record<CbcName, CbcPrimitive>>;
   readonly aeads?: Partial<Record<AeadName, AeadPrimitive>>;
   readonly chacha20?: ChaCha;
   readonly agreements?: Partial<Record<AgreementName, Agreement>>;
@@ -81,8 +85,10 @@ export function overlay(name: string, base: CryptoProvider, native: NativePrimit
     name: () => name,
     random: () => base.random,
     hashes: () => chooseEach(native.hashes, check.hashAnswers, base.hashes),
+    md5: () => choose(native.md5, check.md5Answers, base.md5),
     macs: () => chooseEach(native.macs, check.macAnswers, base.macs),
     streams: () => chooseEach(native.streams, check.streamAnswers, base.streams),
+    cbc: () => chooseEach(native.cbc, check.cbcAnswers, base.cbc),
     aeads: () => aeads,
     chacha20: () => choose(native.chacha20, check.chachaAnswers, base.chacha20),
     agreements: () => chooseEach(native.agreements, check.agreementAnswers, base.agreements),

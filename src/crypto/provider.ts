@@ -14,8 +14,9 @@ export type MaybePromise<T> = T | Promise<T>;
 export type RandomSource = (length: number) => Uint8Array;
 
 export type HashName = 'sha1' | 'sha256' | 'sha384' | 'sha512';
-export type MacName = 'hmac-sha1' | 'hmac-sha256' | 'hmac-sha512';
+export type MacName = 'hmac-md5' | 'hmac-sha1' | 'hmac-sha256' | 'hmac-sha512';
 export type StreamName = 'aes128-ctr' | 'aes192-ctr' | 'aes256-ctr';
+export type CbcName = 'aes128-cbc' | 'aes192-cbc' | 'aes256-cbc' | '3des-cbc';
 export type AeadName = 'aes128-gcm' | 'aes256-gcm';
 
 /** A hash function. */
@@ -48,6 +49,16 @@ export interface Stream {
 export interface StreamPrimitive {
   readonly keySize: number;
   create(key: Uint8Array, counter: Uint8Array): Stream;
+}
+
+/**
+ * A block cipher in CBC mode (SP 800-38A §6.2), without padding: AES, or triple DES with three keys (SP 800-67). What it creates
+ * takes whole blocks, else it throws `bad-argument`; each call chains on to the last one.
+ */
+export interface CbcPrimitive {
+  readonly keySize: number;
+  readonly blockSize: 8 | 16;
+  create(key: Uint8Array, iv: Uint8Array, direction: 'encrypt' | 'decrypt'): Stream;
 }
 
 /** A keyed AEAD, ready for many messages. */
@@ -153,8 +164,11 @@ export interface CryptoProvider {
   readonly name: string;
   readonly random: RandomSource;
   readonly hashes: Readonly<Record<HashName, Hash>>;
+  /** For fingerprints and old key files. Not among `hashes`, so that no signature can use it. */
+  readonly md5: Hash;
   readonly macs: Readonly<Record<MacName, MacPrimitive>>;
   readonly streams: Readonly<Record<StreamName, StreamPrimitive>>;
+  readonly cbc: Readonly<Record<CbcName, CbcPrimitive>>;
   readonly aeads: Readonly<Record<AeadName, AeadPrimitive>>;
   readonly chacha20: ChaCha;
   readonly agreements: Readonly<Record<AgreementName, Agreement>>;

@@ -13,3 +13,10 @@ export function expectLength(bytes: Uint8Array, length: number, what: string): v
     throw new SshError('bad-argument', `${what} of ${bytes.length} bytes: it must have ${length}`);
   }
 }
+
+/** Throws `bad-argument` unless `bytes` fill blocks of `blockSize` bytes. */
+export function expectBlocks(bytes: Uint8Array, blockSize: number): void {
+  if (bytes.length % blockSize !== 0) {
+    throw new SshError('bad-argument', `${bytes.length} bytes do not fill blocks of ${blockSize} bytes`);
+  }
+}

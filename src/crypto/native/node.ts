@@ -7,7 +7,8 @@ import { overlay } from '../overlay.ts';
 import type { CryptoProvider } from '../provider.ts';
 import { pureProvider } from '../pure/index.ts';
 import { agreements, ecdsa, ed25519, rsa } from './node_asymmetric.ts';
-import { aeads, hashes, macs, streams } from './node_bulk.ts';
+import { aeads, hashes, macs, md5, streams } from './node_bulk.ts';
+import { cbc } from './node_cbc.ts';
 import { chacha20 } from './node_chacha.ts';
 
 let provider: CryptoProvider | undefined;
@@ -16,8 +17,10 @@ let provider: CryptoProvider | undefined;
 export function nodeProvider(): CryptoProvider {
   provider ??= overlay('node+pure', pureProvider, {
     hashes,
+    md5,
     macs,
     streams,
+    cbc,
     aeads,
     chacha20,
     agreements,

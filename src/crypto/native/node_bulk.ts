@@ -14,7 +14,9 @@ import type {
 } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
 
-function hash(name: HashName, size: number): Hash {
+type AnyHash = HashName | 'md5';
+
+function hash(name: AnyHash, size: number): Hash {
   return { size, digest: (message) => plain(createHash(name).update(message).digest()) };
 }
 
@@ -25,7 +27,9 @@ export const hashes: Readonly<Record<HashName, Hash>> = {
   sha512: hash('sha512', 64),
 };
 
-function mac(name: HashName, size: number): MacPrimitive {
+export const md5: Hash = hash('md5', 16);
+
+function mac(name: AnyHash, size: number): MacPrimitive {
   return {
     size,
     create(bytes) {
@@ -36,6 +40,7 @@ function mac(name: HashName, size: number): MacPrimitive {
 }
 
 export const macs: Readonly<Record<MacName, MacPrimitive>> = {
+  'hmac-md5': mac('md5', 16),
   'hmac-sha1': mac('sha1', 20),
   'hmac-sha256': mac('sha256', 32),
   'hmac-sha512': mac('sha512', 64),

@@ -1,13 +1,15 @@
-/** SHA-1, SHA-2 (FIPS 180-4) and HMAC over them (RFC 2104), by noble. */
+/** MD5 (RFC 1321), SHA-1, SHA-2 (FIPS 180-4) and HMAC over them (RFC 2104), by noble. */
 
 import { hmac } from '@noble/hashes/hmac.js';
-import { sha1 } from '@noble/hashes/legacy.js';
+import { md5 as nobleMd5, sha1 } from '@noble/hashes/legacy.js';
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
 import type { Hash, HashName, Mac, MacName, MacPrimitive } from '../provider.ts';
 
-const nobleHashes = { sha1, sha256, sha384, sha512 };
+const nobleHashes = { md5: nobleMd5, sha1, sha256, sha384, sha512 };
 
-function hash(name: HashName): Hash {
+type AnyHash = keyof typeof nobleHashes;
+
+function hash(name: AnyHash): Hash {
   const digest = nobleHashes[name];
   return { size: digest.outputLen, digest };
 }
@@ -19,7 +21,9 @@ export const hashes: Readonly<Record<HashName, Hash>> = {
   sha512: hash('sha512'),
 };
 
-function mac(name: HashName): MacPrimitive {
+export const md5: Hash = hash('md5');
+
+function mac(name: AnyHash): MacPrimitive {
   const digest = nobleHashes[name];
   return {
     size: digest.outputLen,
@@ -42,6 +46,7 @@ function mac(name: HashName): MacPrimitive {
 }
 
 export const macs: Readonly<Record<MacName, MacPrimitive>> = {
+  'hmac-md5': mac('md5'),
   'hmac-sha1': mac('sha1'),
   'hmac-sha256': mac('sha256'),
   'hmac-sha512': mac('sha512'),

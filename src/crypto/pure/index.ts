@@ -3,9 +3,10 @@
 import type { CryptoProvider } from '../provider.ts';
 import { streams } from './aes_ctr.ts';
 import { aeads } from './aes_gcm.ts';
+import { cbc } from './cbc.ts';
 import { chacha20 } from './chacha.ts';
 import { ed25519 } from './ed25519.ts';
-import { hashes, macs } from './hash.ts';
+import { hashes, macs, md5 } from './hash.ts';
 import { ecdsa, nistAgreements } from './nist.ts';
 import { random } from './random.ts';
 import { rsa } from './rsa.ts';
@@ -16,8 +17,10 @@ export const pureProvider: CryptoProvider = {
   name: 'pure',
   random,
   hashes,
+  md5,
   macs,
   streams,
+  cbc,
   aeads,
   chacha20,
   agreements: { x25519, ...nistAgreements },
