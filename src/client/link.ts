@@ -19,10 +19,10 @@ import { type ConnectionEvent, Driver, type DriverOwner, type OwnerQuestion } fr
 import type { BytePipe } from '../io/pipe.ts';
 import { fingerprint, keyTypeOf } from '../keys/public_key.ts';
 import { signatureAlgorithms } from '../keys/signature.ts';
-import { OpenFailureReason } from '../wire/numbers.ts';
 import { hostKeyError } from './host_key.ts';
 import { Login } from './login.ts';
 import type { Settings } from './options.ts';
+import { type ChannelHandler, type GlobalHandler, type GlobalReply, PeerRequests } from './peer_requests.ts';
 
 /** What is known about a connection. */
 export interface ConnectionInfo {
@@ -61,6 +61,7 @@ export class Link implements DriverOwner {
   readonly #crypto: CryptoProvider;
   readonly #driver: Driver;
   readonly #login: Login;
+  readonly #peerRequests: PeerRequests;
   /** Resolves when somebody is logged in; rejects with why nobody is. */
   readonly loggedIn: Promise<void>;
   #resolveClosed: (cause: SshError | undefined) => void = () => {};
@@ -120,6 +121,7 @@ export class Link implements DriverOwner {
       quirks: settings.quirks,
     });
     this.#driver = new Driver(connection, parts.pipe, parts.clock, this);
+    this.#peerRequests = new PeerRequests(this.#driver);
     this.loggedIn = new Promise((resolve, reject) => {
       this.#ready = { resolve, reject };
     });
@@ -154,6 +156,37 @@ export class Link implements DriverOwner {
   /** Opens a channel of the given kind. */
   openChannel(kind: string, options: ChannelOptions = {}): Promise<ChannelPipe> {
     return ChannelPipe.connect(this.#driver, kind, options);
+  }
+
+  /** What every connection has its own of (RFC 4253 §7.2); there is none before the first key exchange is done. */
+  get sessionId(): Uint8Array | undefined {
+    return this.#driver.connection.sessionId;
+  }
+
+  /** See `PeerRequests`. */
+  onGlobal(name: string, handler: GlobalHandler): () => void {
+    return this.#peerRequests.onGlobal(name, handler);
+  }
+
+  /** See `PeerRequests`. */
+  onChannel(kind: string, handler: ChannelHandler): () => void {
+    return this.#peerRequests.onChannel(kind, handler);
+  }
+
+  /** Confirms a channel that a handler of `onChannel` was given. */
+  acceptChannel(id: number, options: Pick<ChannelOptions, 'extras' | 'closesItself'> = {}): ChannelPipe {
+    return ChannelPipe.accept(this.#driver, id, options);
+  }
+
+  /** Refuses such a channel; `reason`: RFC 4254 §5.1. */
+  refuseChannel(id: number, reason: number, description: string): void {
+    this.#driver.connection.refuseChannel(id, reason, description);
+    this.#driver.wake();
+  }
+
+  /** Sends a global request that wants a reply; rejects with what ended the connection. */
+  globalRequest(name: string, body: Uint8Array): Promise<GlobalReply> {
+    return this.#peerRequests.request(name, body);
   }
 
   /** Exchanges keys; resolves with what was settled. */
@@ -197,18 +230,15 @@ export class Link implements DriverOwner {
         this.#ready = undefined;
         return;
       case 'channel-open-request':
-        // a client has asked for nothing that would let a server open channels
-        this.#driver.connection.refuseChannel(
-          event.channel,
-          OpenFailureReason.administrativelyProhibited,
-          'not requested',
-        );
+        this.#peerRequests.channelAsked(event);
         return;
       case 'global-request':
-        if (event.wantReply) this.#driver.connection.replyGlobalRequest(false);
+        this.#peerRequests.globalAsked(event);
+        return;
+      case 'global-reply':
+        this.#peerRequests.replied(event);
         return;
       case 'debug':
-      case 'global-reply':
         return;
     }
   }
@@ -228,6 +258,7 @@ export class Link implements DriverOwner {
 
   ended(cause: SshError | undefined): void {
     const error = this.#driver.endedBy as SshError;
+    this.#peerRequests.ended(error);
     this.#ready?.reject(error);
     this.#ready = undefined;
     for (const waiting of this.#rekeying) waiting.reject(error);
