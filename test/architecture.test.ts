@@ -20,6 +20,7 @@ const ranks: Readonly<Record<string, number>> = {
   crypto: 1,
   keys: 2,
   core: 3,
+  config: 3,
   'sftp/proto': 3,
   io: 4,
   client: 5,

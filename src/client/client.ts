@@ -5,10 +5,12 @@ import type { Quirks } from '../core/quirks.ts';
 import type { ConnectionStats } from '../core/stats.ts';
 import type { SshError } from '../errors.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
+import type { BytePipe } from '../io/pipe.ts';
 import type { ConnectionInfo, Link } from './link.ts';
 import { type RunOptions, type RunResult, run } from './run.ts';
 import { Session, type SessionOptions } from './session.ts';
 import { type ExitStatus, SessionChannel } from './session_channel.ts';
+import { openTunnel, type TunnelOptions } from './tunnel.ts';
 
 /** How to start a subsystem as a pipe. */
 export interface SubsystemPipeOptions {
@@ -79,6 +81,14 @@ export class Client {
   /** Opens a session on which nothing runs yet. Servers limit how many may be open (OpenSSH: MaxSessions 10). */
   openSession(options?: SessionOptions): Promise<Session> {
     return Session.open(this.#link, options);
+  }
+
+  /**
+   * Has the server connect to `host` at `port`, as it knows that name, and gives the byte stream: another SSH connection can
+   * run on it. Rejects with `channel-open-failed` when the server cannot, or may not. RFC 4254 §7.2.
+   */
+  openTunnel(host: string, port: number, options?: TunnelOptions): Promise<BytePipe> {
+    return openTunnel(this.#link, host, port, options);
   }
 
   /** Exchanges keys now; resolves with what was settled. */
