@@ -7,8 +7,10 @@
 /** What happened. Stable strings, safe to switch on. */
 export type SshErrorCode =
   | 'aborted' // an AbortSignal fired
+  | 'agent-failed' // an agent refused, broke its protocol, or cannot be reached
   | 'auth-failed' // no method was accepted
   | 'bad-argument' // the caller passed something unusable
+  | 'bad-config' // a line of ssh_config cannot be used
   | 'bad-local-file' // a local file could not be opened, read, written or renamed
   | 'channel-closed' // the channel ended while something was pending on it
   | 'channel-open-failed' // the peer refused a channel
@@ -19,6 +21,7 @@ export type SshErrorCode =
   | 'crypto' // a primitive refused its input (bad point, all-zero secret, bad length)
   | 'decode' // bytes do not have the shape they must have
   | 'disconnected' // the peer sent DISCONNECT
+  | 'host-key-certificate' // a known authority vouches, but not for this host, time or use
   | 'host-key-changed' // the host is known under another key
   | 'host-key-mismatch' // the key is not the pinned one
   | 'host-key-revoked' // the key is marked @revoked
@@ -28,6 +31,7 @@ export type SshErrorCode =
   | 'internal' // puressh itself failed, which is worth a report
   | 'integrity' // a MAC or an authentication tag did not match
   | 'keepalive-timeout' // nothing came back for several keepalives
+  | 'key-cipher-unsupported' // a key file's cipher or key derivation is unknown, or costs more than the limit
   | 'key-corrupt' // a key file is damaged
   | 'key-format-unsupported' // a key file of a kind that puressh does not read
   | 'key-passphrase-needed' // the key file is encrypted and no passphrase was given

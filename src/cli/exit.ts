@@ -21,6 +21,7 @@ const fileCodes: ReadonlySet<SshErrorCode> = new Set<SshErrorCode>([
   'channel-open-failed',
   'content-differs',
   'incomplete',
+  'key-cipher-unsupported',
   'key-corrupt',
   'key-format-unsupported',
   'key-passphrase-needed',
