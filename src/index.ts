@@ -60,7 +60,14 @@ export type { ByteInput, RunOptions, RunResult } from './client/run.ts';
 export type { Session, SessionOptions } from './client/session.ts';
 export type { ExitStatus } from './client/session_channel.ts';
 export type { ClientOptions, CryptoChoice } from './connect.ts';
-export { type AlgorithmLists, defaultAlgorithms } from './core/algorithms/lists.ts';
+export {
+  type AlgorithmCategory,
+  type AlgorithmLists,
+  type AlgorithmsOption,
+  defaultAlgorithms,
+  legacyAlgorithms,
+} from './core/algorithms/lists.ts';
+export type { CompressionLibrary, Deflater, Inflater } from './core/compression.ts';
 export type { DirectionAlgorithms, Negotiated, Prompt } from './core/events.ts';
 export type { KeepaliveConfig } from './core/keepalive.ts';
 export type { SideOptions, SizeLimits } from './core/options.ts';

@@ -81,7 +81,7 @@ export class Link implements DriverOwner {
     let link: Link;
     try {
       if (signal?.aborted) throw abortedBy(signal, 'Connecting');
-      const algorithms = chooseAlgorithms(crypto, settings.algorithms);
+      const algorithms = chooseAlgorithms(crypto, settings.algorithms, settings.compression);
       const preferred = await settings.hostKey.preferredKeyTypes?.(settings.host, settings.port, crypto);
       const hostKeys = preferTypes(algorithms.hostKeys, preferred ?? []);
       link = new Link(parts, { ...algorithms, hostKeys });
@@ -114,6 +114,7 @@ export class Link implements DriverOwner {
       rekey: settings.rekey,
       limits: settings.limits,
       username: settings.username,
+      compression: settings.compression,
       keepalive: settings.keepalive,
       window: settings.window,
       maxWindow: settings.maxWindow,

@@ -2,6 +2,7 @@
 
 import type { CryptoProvider, RandomSource } from '../crypto/provider.ts';
 import type { AlgorithmLists } from './algorithms/lists.ts';
+import type { CompressionLibrary } from './compression.ts';
 import type { KeepaliveConfig } from './keepalive.ts';
 import type { Limits } from './limits.ts';
 import type { Quirks } from './quirks.ts';
@@ -15,6 +16,8 @@ export interface CommonConfig {
   readonly crypto: CryptoProvider;
   readonly random: RandomSource;
   readonly algorithms: AlgorithmLists;
+  /** Absent where `algorithms` offers nothing but `none`. */
+  readonly compression?: CompressionLibrary | undefined;
   /** The software version of our identification. */
   readonly software: string;
   readonly rekey: RekeyLimits;

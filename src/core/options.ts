@@ -2,7 +2,8 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
-import type { AlgorithmLists } from './algorithms/lists.ts';
+import type { AlgorithmsOption } from './algorithms/lists.ts';
+import type { CompressionLibrary } from './compression.ts';
 import { formatIdentification } from './ident.ts';
 import type { KeepaliveConfig } from './keepalive.ts';
 import { defaultLimits, type Limits } from './limits.ts';
@@ -37,8 +38,10 @@ export type SizeLimits = Omit<
 
 /** Options of either side of a connection. */
 export interface SideOptions {
-  /** Lists to offer in place of the defaults. */
-  readonly algorithms?: Partial<AlgorithmLists> | undefined;
+  /** What to offer in place of the defaults: lists, or `'legacy'`. */
+  readonly algorithms?: AlgorithmsOption | undefined;
+  /** What compresses, such as `zlibFrom(pako)`. Default: nothing does. */
+  readonly compression?: CompressionLibrary | undefined;
   /** When keys are exchanged anew. Default: after 1 GiB or an hour. */
   readonly rekey?: Partial<RekeyLimits> | undefined;
   /** Receive window of every channel in bytes, to begin with. Default: 2 MiB. */
@@ -61,7 +64,8 @@ export interface SideOptions {
 
 /** For the tables of clients and servers; numbers are checked with their limits, below. */
 export const sideTable: OptionTable<SideOptions> = {
-  algorithms: object,
+  algorithms: { expected: "'legacy' or an object", fits: (value) => value === 'legacy' || object.fits(value) },
+  compression: elsewhere,
   rekey: object,
   window: elsewhere,
   maxWindow: elsewhere,
@@ -74,7 +78,8 @@ export const sideTable: OptionTable<SideOptions> = {
 
 /** The same with everything in its place. */
 export interface SideSettings {
-  readonly algorithms: Partial<AlgorithmLists>;
+  readonly algorithms: AlgorithmsOption;
+  readonly compression: CompressionLibrary | undefined;
   readonly rekey: RekeyLimits;
   readonly window: number;
   readonly maxWindow: number;
@@ -104,7 +109,8 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
   const { software = SOFTWARE } = options;
   formatIdentification(software);
   return {
-    algorithms: withoutUndefined(options.algorithms),
+    algorithms: options.algorithms ?? {},
+    compression: compressionOf(options.compression),
     rekey,
     window,
     maxWindow,
@@ -114,6 +120,13 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
     software,
     quirks: withoutUndefined(options.quirks),
   };
+}
+
+function compressionOf(library: SideOptions['compression']): CompressionLibrary | undefined {
+  if (library === undefined) return undefined;
+  const { deflater, inflater } = Object(library) as Partial<CompressionLibrary>;
+  if (typeof deflater === 'function' && typeof inflater === 'function') return library;
+  throw badArgument('compression must be an object with functions deflater and inflater, such as zlibFrom(pako)');
 }
 
 function keepaliveOf(keepalive: SideOptions['keepalive']): KeepaliveConfig {

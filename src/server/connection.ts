@@ -82,7 +82,7 @@ export class ServerConnection {
       role: 'server',
       crypto,
       random: crypto.random,
-      algorithms: chooseAlgorithms(crypto, settings.algorithms),
+      algorithms: chooseAlgorithms(crypto, settings.algorithms, settings.compression),
     });
     this.#driver = new Driver(connection, pipe, clock, {
       event: (event) => this.#event(event),

@@ -146,7 +146,7 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   const settings = sideSettings(options, times);
   const signers = await Promise.all(hostKeys.map((key) => signerFor(key, crypto)));
   // what would end every connection is told before there is one
-  signable(chooseAlgorithms(crypto, settings.algorithms).hostKeys, signers);
+  signable(chooseAlgorithms(crypto, settings.algorithms, settings.compression).hostKeys, signers);
   const { onConnection = () => {}, onLogin = () => {} } = options;
   const onError = (error: SshError): void => tell(options, error);
   const handlers = { auth, methods, session, forward };

@@ -62,7 +62,7 @@ describe('settingsOf', () => {
     assert.match(message({ usrename: 'u' }), /^connect: there is no option usrename; there are host, .*username/);
     assert.equal(message({ early: 'yes' }), "connect: early must be true or false, not 'yes'");
     assert.equal(message({ onBanner: true }), 'connect: onBanner must be a function, not true');
-    assert.equal(message({ algorithms: 'kex' }), "connect: algorithms must be an object, not 'kex'");
+    assert.equal(message({ algorithms: 'kex' }), "connect: algorithms must be 'legacy' or an object, not 'kex'");
     settingsOf({ ...basics, usrename: undefined, crypto: 'pure' } as ConnectOptions);
   });
 });
