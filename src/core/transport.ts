@@ -22,7 +22,7 @@ import type { Open, Seal } from './protection/types.ts';
 import { isWornOut, type RekeyLimits } from './rekey.ts';
 import { SendQueue } from './send_queue.ts';
 import type { TransportStats } from './stats.ts';
-import { Timer } from './timer.ts';
+import { TransportTimers } from './transport_timers.ts';
 
 export interface TransportConfig extends KexConfig {
   /** The software version of our identification, such as `puressh_0.1.0`. */
@@ -65,9 +65,7 @@ export class Transport {
   readonly #queue = new SendQueue();
   readonly #identification: Uint8Array;
   readonly #identificationReader: IdentificationReader;
-  readonly #identificationTimer: Timer;
-  readonly #kexTimer: Timer;
-  readonly #rekeyTimer: Timer;
+  readonly #timers: TransportTimers;
   readonly #sent = new Uint8Array(REMEMBERED);
   readonly #pendingSeals: Seal[] = [];
   #peer: PeerIdentification | undefined;
@@ -91,9 +89,7 @@ export class Transport {
     this.#reader = new PacketReader(this.#input, config.limits.packetLength);
     this.#writer = new PacketWriter(config.random);
     this.#identificationReader = new IdentificationReader(this.#input, config.role, config.limits);
-    this.#identificationTimer = new Timer(config.limits.identificationTime);
-    this.#kexTimer = new Timer(config.limits.keyExchangeTime);
-    this.#rekeyTimer = new Timer(config.rekey.time);
+    this.#timers = new TransportTimers(config.limits, config.rekey.time);
     this.#kex = new KeyExchange(config, {
       send: (payload) => this.send(payload),
       emit: (event) => host.emit(event),
@@ -112,7 +108,7 @@ export class Transport {
   start(): void {
     this.#sealed.push(concat(this.#identification, new Uint8Array([0x0d, 0x0a])));
     this.#bytesOut += this.#identification.length + 2;
-    this.#identificationTimer.start();
+    this.#timers.identification.start();
     this.#kex.begin();
   }
 
@@ -250,29 +246,14 @@ export class Transport {
     this.#queue.push(encode(transport.disconnect, { reason, description, language: '' }));
   }
 
-  /** When `tick` has to be called next. A key exchange that waits for our own side is not timed, and then timed anew. */
+  /** When `tick` has to be called next. `waiting`: for our own side. */
   dueAt(now: number, waiting: boolean): number {
-    if (waiting && this.#kexTimer.running) this.#kexTimer.start();
-    return Math.min(
-      this.#identificationTimer.dueAt(now) ?? Number.POSITIVE_INFINITY,
-      (waiting ? undefined : this.#kexTimer.dueAt(now)) ?? Number.POSITIVE_INFINITY,
-      this.#rekeyTimer.dueAt(now) ?? Number.POSITIVE_INFINITY,
-    );
+    return this.#timers.dueAt(now, waiting);
   }
 
   /** Acts on timers that have ended; throws `timeout`. */
   tick(now: number, waiting: boolean): void {
-    const { limits } = this.#config;
-    if (this.#identificationTimer.expired(now)) {
-      throw timeout(`No SSH identification came within ${limits.identificationTime} ms`, 'identification');
-    }
-    if (!waiting && this.#kexTimer.expired(now)) {
-      throw timeout(`The key exchange did not end within ${limits.keyExchangeTime} ms`, 'key-exchange');
-    }
-    if (this.#rekeyTimer.expired(now)) {
-      this.#rekeyTimer.start();
-      this.#rekeyIfOpen();
-    }
+    if (this.#timers.check(now, waiting)) this.#rekeyIfOpen();
   }
 
   /**
@@ -280,7 +261,7 @@ export class Transport {
    * towards the time for the login.
    */
   #startKexTimer(): void {
-    if (this.#keyed || this.#config.role === 'client') this.#kexTimer.start();
+    if (this.#keyed || this.#config.role === 'client') this.#timers.keyExchange.start();
   }
 
   #countEarly(): void {
@@ -307,7 +288,7 @@ export class Transport {
     if (peer === undefined) return false;
     this.#peer = peer;
     this.#shared = true;
-    this.#identificationTimer.stop();
+    this.#timers.identification.stop();
     this.#kex.identified(this.#identification, peer.bytes);
     this.#host.emit({ type: 'identified', identification: peer.text, greeting: peer.greeting });
     return true;
@@ -323,8 +304,8 @@ export class Transport {
 
   #openWith(open: Open): void {
     this.#reader.rekey(open, this.#kex.strict);
-    this.#kexTimer.stop();
-    this.#rekeyTimer.start();
+    this.#timers.keyExchange.stop();
+    this.#timers.rekey.start();
   }
 
   #dispatch(payload: Uint8Array, sequence: number): void {
@@ -389,8 +370,4 @@ export class Transport {
     this.#host.emit({ type: 'keys', first, negotiated });
     if (first) this.#host.ready();
   }
-}
-
-function timeout(message: string, phase: string): SshError {
-  return new SshError('timeout', message, { fault: 'network', phase, disconnect: DisconnectReason.byApplication });
 }
