@@ -120,12 +120,6 @@ function only<T>(bytes: Uint8Array, read: (reader: DerReader) => T): T {
 
 /** `half` is what PKCS#8 and RFC 5915 call the public key: the bytes of a point. RSA keys do not carry one. */
 function isPublicHalf(key: PublicKey, half: Uint8Array): boolean {
-  switch (key.type) {
-    case 'ssh-rsa':
-      return false;
-    case 'ssh-ed25519':
-      return equalBytes(key.publicKey, half);
-    default:
-      return equalBytes(key.point, half);
-  }
+  if (key.type === 'ssh-rsa') return false;
+  return equalBytes('point' in key ? key.point : key.publicKey, half);
 }

@@ -113,7 +113,7 @@ export function signerOf(crypto: CryptoProvider, key: PrivateKey): Signer {
     comment: key.comment,
     sign(message, name): MaybePromise<Uint8Array> {
       const row = algorithms.includes(name) ? signatureAlgorithms.get(name) : undefined;
-      if (row === undefined) {
+      if (row?.sign === undefined) {
         const able = algorithms.join(', ');
         throw new SshError(
           'bad-argument',

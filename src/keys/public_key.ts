@@ -1,12 +1,13 @@
 /**
- * Public keys and their blobs: RFC 8709 §4 (ssh-ed25519), RFC 5656 §3.1 (ecdsa-sha2-*), RFC 4253 §6.6 (ssh-rsa), and the
- * SHA-256 fingerprints that OpenSSH shows. Must not know private keys, files, or who trusts a key.
+ * Public keys and their blobs: RFC 8709 §4 (ssh-ed25519), RFC 5656 §3.1 (ecdsa-sha2-*), RFC 4253 §6.6 (ssh-rsa), OpenSSH's
+ * PROTOCOL.u2f (sk-*), and the SHA-256 fingerprints that OpenSSH shows. Must not know private keys, certificates, files, or
+ * who trusts a key.
  */
 
 import { copy } from '../bytes/bytes.ts';
 import { trimZeros } from '../bytes/mpint.ts';
 import { DecodeError, Reader } from '../bytes/reader.ts';
-import { base64, fromBase64, printable } from '../bytes/text.ts';
+import { base64, decodeUtf8, fromBase64, printable } from '../bytes/text.ts';
 import { Writer } from '../bytes/writer.ts';
 import type { CryptoProvider, CurveName, RsaPublicKey } from '../crypto/provider.ts';
 import { MAX_EXPONENT_BITS, MAX_MODULUS_BITS, MIN_MODULUS_BITS } from '../crypto/rsa_rule.ts';
@@ -32,11 +33,24 @@ export const ecdsaCurves: Readonly<Record<EcdsaKeyType, EcdsaCurve>> = {
   'ecdsa-sha2-nistp521': { curve: 'p521', name: 'nistp521', size: 66 },
 };
 
-/** The numbers of a public key, without their encoding: 32 bytes, an uncompressed point, or two integers. */
+/** Keys that a security key holds (PROTOCOL.u2f). */
+export type SecurityKeyType = 'sk-ssh-ed25519@openssh.com' | 'sk-ecdsa-sha2-nistp256@openssh.com';
+
+/**
+ * The numbers of a public key, without their encoding: 32 bytes, an uncompressed point, or two integers. `application`: for
+ * what a security key made the key, as a rule `ssh:`.
+ */
 export type PublicKeyParts =
   | { readonly type: 'ssh-ed25519'; readonly publicKey: Uint8Array }
   | { readonly type: EcdsaKeyType; readonly curve: CurveName; readonly point: Uint8Array }
-  | { readonly type: 'ssh-rsa'; readonly key: RsaPublicKey };
+  | { readonly type: 'ssh-rsa'; readonly key: RsaPublicKey }
+  | { readonly type: 'sk-ssh-ed25519@openssh.com'; readonly publicKey: Uint8Array; readonly application: string }
+  | {
+      readonly type: 'sk-ecdsa-sha2-nistp256@openssh.com';
+      readonly curve: 'p256';
+      readonly point: Uint8Array;
+      readonly application: string;
+    };
 
 /** A public key, and its blob as SSH sends it. The bytes are its own. */
 export type PublicKey = PublicKeyParts & { readonly blob: Uint8Array };
@@ -57,7 +71,7 @@ export function parsePublicKey(blob: Uint8Array, crypto?: Pick<CryptoProvider, '
   const own = copy(blob);
   const reader = new Reader(own);
   const type = readType(reader);
-  const parts = readParts(reader, type, crypto);
+  const parts = readKeyParts(reader, type, crypto);
   reader.expectEnd(`${type} key`);
   return { ...parts, blob: own };
 }
@@ -75,6 +89,10 @@ export function encodePublicKey(key: PublicKeyParts): Uint8Array {
       return writer.string(key.publicKey).finish();
     case 'ssh-rsa':
       return writer.mpint(key.key.exponent).mpint(key.key.modulus).finish();
+    case 'sk-ssh-ed25519@openssh.com':
+      return writer.string(key.publicKey).string(key.application).finish();
+    case 'sk-ecdsa-sha2-nistp256@openssh.com':
+      return writer.string(ecdsaCurves['ecdsa-sha2-nistp256'].name).string(key.point).string(key.application).finish();
     default:
       return writer.string(ecdsaCurves[key.type].name).string(key.point).finish();
   }
@@ -88,23 +106,42 @@ function readType(reader: Reader): string {
   return type;
 }
 
-function readParts(reader: Reader, type: string, crypto: Pick<CryptoProvider, 'ecdsa'> | undefined): PublicKeyParts {
-  if (type === 'ssh-ed25519') {
-    const publicKey = reader.string();
-    if (publicKey.length !== 32) throw new DecodeError(`An ssh-ed25519 key has 32 bytes, not ${publicKey.length}`);
-    return { type, publicKey };
-  }
-  if (type === 'ssh-rsa') {
-    const exponent = trimZeros(reader.mpint());
-    const modulus = trimZeros(reader.mpint());
-    checkRsa(modulus, exponent);
-    return { type, key: { modulus, exponent } };
+/** The parts of a key of `type`, which is what follows the type in its blob. Throws as `parsePublicKey`. */
+export function readKeyParts(reader: Reader, type: string, crypto?: Pick<CryptoProvider, 'ecdsa'>): PublicKeyParts {
+  switch (type) {
+    case 'ssh-ed25519':
+      return { type, publicKey: readEd25519(reader, type) };
+    case 'ssh-rsa': {
+      const exponent = trimZeros(reader.mpint());
+      const modulus = trimZeros(reader.mpint());
+      checkRsa(modulus, exponent);
+      return { type, key: { modulus, exponent } };
+    }
+    case 'sk-ssh-ed25519@openssh.com':
+      return { type, publicKey: readEd25519(reader, type), application: readApplication(reader, type) };
+    case 'sk-ecdsa-sha2-nistp256@openssh.com': {
+      readCurve(reader, 'ecdsa-sha2-nistp256');
+      const point = readPoint(reader, 'ecdsa-sha2-nistp256', crypto);
+      return { type, curve: 'p256', point, application: readApplication(reader, type) };
+    }
   }
   if (isEcdsaType(type)) {
     const curve = readCurve(reader, type);
     return { type, curve, point: readPoint(reader, type, crypto) };
   }
   throw new SshError('not-supported', `Key type '${type}' is not one that puressh supports`, { fault: 'peer' });
+}
+
+function readEd25519(reader: Reader, type: string): Uint8Array {
+  const publicKey = reader.string();
+  if (publicKey.length !== 32) throw new DecodeError(`An ${type} key has 32 bytes, not ${publicKey.length}`);
+  return publicKey;
+}
+
+function readApplication(reader: Reader, type: string): string {
+  const application = decodeUtf8(reader.string());
+  if (application === undefined) throw new DecodeError(`The application of an ${type} key is not UTF-8`);
+  return application;
 }
 
 function readCurve(reader: Reader, type: EcdsaKeyType): CurveName {

@@ -4,60 +4,85 @@
  */
 
 import { resizeInteger } from '../bytes/mpint.ts';
-import { DecodeError, Reader } from '../bytes/reader.ts';
-import { printable } from '../bytes/text.ts';
+import { Reader } from '../bytes/reader.ts';
 import { Writer } from '../bytes/writer.ts';
 import type { CryptoProvider, HashName, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import type { PrivateKeySecret } from './key_pair.ts';
-import { type EcdsaKeyType, ecdsaCurves, type KeyType, type PublicKey } from './public_key.ts';
+import { type EcdsaKeyType, ecdsaCurves, type PublicKey } from './public_key.ts';
+import { fixedWidth, ifDecodes } from './signature_body.ts';
+import { verifySecurityKey, verifyWebauthn } from './sk_signature.ts';
 
-/** One signature algorithm. `body` is the second string of a signature blob, what follows the name. */
+/**
+ * One signature algorithm. `body` is the second string of a signature blob, what follows the name; `more` is what follows that,
+ * as only signatures of security keys have it.
+ */
 export interface SignatureAlgorithm {
+  /** What is negotiated. */
   readonly name: string;
-  /** Type of the keys that it works with. */
-  readonly keyType: KeyType;
-  /** False for a malformed body and for a key of another type. */
-  verify(crypto: CryptoProvider, key: PublicKey, message: Uint8Array, body: Uint8Array): MaybePromise<boolean>;
-  /** The body of a signature; throws `bad-argument` for a key of another type. */
-  sign(crypto: CryptoProvider, secret: PrivateKeySecret, message: Uint8Array): MaybePromise<Uint8Array>;
+  /** The name in the signature blob: of a `-cert-` algorithm that of its key. */
+  readonly plain: string;
+  /** Type of the keys, or of the certificates, that it works with. */
+  readonly keyType: string;
+  /** Off unless it is asked for. */
+  readonly legacy?: true;
+  /** False for a malformed signature and for a key of another type. */
+  verify(
+    crypto: CryptoProvider,
+    key: PublicKey,
+    message: Uint8Array,
+    body: Uint8Array,
+    more: Uint8Array,
+  ): MaybePromise<boolean>;
+  /**
+   * The body of a signature; throws `bad-argument` for a key of another type. Absent where only an agent or hardware can sign,
+   * and of certificates, whose key signs with the plain algorithm.
+   */
+  readonly sign?: (crypto: CryptoProvider, secret: PrivateKeySecret, message: Uint8Array) => MaybePromise<Uint8Array>;
 }
 
 /** Something that signs with one key: a key file, an agent, hardware. */
 export interface Signer {
-  /** The key blob. */
+  /** The key blob, or the blob of a certificate for the key. */
   readonly publicKey: Uint8Array;
   readonly keyType: string;
   /** Signature algorithms that it can use, best first. */
   readonly algorithms: readonly string[];
   readonly comment?: string;
+  /** To sign costs a person something, such as a touch or a passphrase: a server is asked first whether the key would do (RFC 4252 §7). */
+  readonly queryFirst?: boolean;
   /** The signature blob over `message`, made with `algorithm`, one of `algorithms`. */
   sign(message: Uint8Array, algorithm: string): MaybePromise<Uint8Array>;
 }
 
-const ed25519: SignatureAlgorithm = {
+type Row = Omit<SignatureAlgorithm, 'plain'>;
+
+const ed25519: Row = {
   name: 'ssh-ed25519',
   keyType: 'ssh-ed25519',
-  verify: (crypto, key, message, body) =>
-    key.type === 'ssh-ed25519' && body.length === 64 && crypto.ed25519.verify(key.publicKey, message, body),
+  verify: (crypto, key, message, body, more) =>
+    key.type === 'ssh-ed25519' &&
+    body.length === 64 &&
+    more.length === 0 &&
+    crypto.ed25519.verify(key.publicKey, message, body),
   sign(crypto, secret, message) {
-    if (secret.type !== 'ssh-ed25519') throw otherKey(this, secret);
+    if (secret.type !== 'ssh-ed25519') throw otherKey('ssh-ed25519', 'ssh-ed25519', secret);
     return crypto.ed25519.sign(secret.seed, message);
   },
 };
 
-function ecdsa(name: EcdsaKeyType): SignatureAlgorithm {
+function ecdsa(name: EcdsaKeyType): Row {
   const { curve, size } = ecdsaCurves[name];
   return {
     name,
     keyType: name,
-    verify(crypto, key, message, body) {
+    verify(crypto, key, message, body, more) {
       const signature = fixedWidth(body, size);
-      if (key.type !== name || signature === undefined) return false;
+      if (key.type !== name || signature === undefined || more.length !== 0) return false;
       return crypto.ecdsa[curve].verify(key.point, message, signature);
     },
     sign(crypto, secret, message) {
-      if (secret.type !== name) throw otherKey(this, secret);
+      if (secret.type !== name) throw otherKey(name, name, secret);
       return whenReady(crypto.ecdsa[curve].sign(secret.scalar, message), (signature) =>
         new Writer().mpint(signature.subarray(0, size)).mpint(signature.subarray(size)).finish(),
       );
@@ -65,58 +90,68 @@ function ecdsa(name: EcdsaKeyType): SignatureAlgorithm {
   };
 }
 
-/**
- * r ‖ s, each `size` bytes, from two mpints (RFC 5656 §3.1.2). Superfluous leading zeros are accepted, because some
- * switches send them; negative and too large numbers are not.
- */
-function fixedWidth(body: Uint8Array, size: number): Uint8Array | undefined {
-  const halves = ifDecodes(() => {
-    const reader = new Reader(body);
-    const pair = [reader.mpint(), reader.mpint()] as const;
-    reader.expectEnd('signature');
-    return pair;
-  });
-  const r = halves && resizeInteger(halves[0], size);
-  const s = halves && resizeInteger(halves[1], size);
-  if (r === undefined || s === undefined) return undefined;
-  const signature = new Uint8Array(2 * size);
-  signature.set(r);
-  signature.set(s, size);
-  return signature;
-}
-
-function rsa(name: string, hash: HashName): SignatureAlgorithm {
+function rsa(name: string, hash: HashName): Row {
   return {
     name,
     keyType: 'ssh-rsa',
-    verify(crypto, key, message, body) {
-      if (key.type !== 'ssh-rsa' || body.length > key.key.modulus.length) return false;
+    verify(crypto, key, message, body, more) {
+      if (key.type !== 'ssh-rsa' || body.length > key.key.modulus.length || more.length !== 0) return false;
       // RFC 8332 §3 wants the length of the modulus; peers that drop leading zeros are met as OpenSSH meets them.
       const signature = resizeInteger(body, key.key.modulus.length);
       return signature !== undefined && crypto.rsa.verify(key.key, hash, message, signature);
     },
     sign(crypto, secret, message) {
-      if (secret.type !== 'ssh-rsa') throw otherKey(this, secret);
+      if (secret.type !== 'ssh-rsa') throw otherKey(name, 'ssh-rsa', secret);
       return crypto.rsa.sign(secret.key, hash, message);
     },
   };
 }
 
-/** Every algorithm that puressh verifies and makes, by name; for each key type the best stands first. */
+const plainRows: readonly SignatureAlgorithm[] = [
+  ed25519,
+  ecdsa('ecdsa-sha2-nistp256'),
+  ecdsa('ecdsa-sha2-nistp384'),
+  ecdsa('ecdsa-sha2-nistp521'),
+  rsa('rsa-sha2-512', 'sha512'),
+  rsa('rsa-sha2-256', 'sha256'),
+  { name: 'sk-ssh-ed25519@openssh.com', keyType: 'sk-ssh-ed25519@openssh.com', verify: verifySecurityKey },
+  {
+    name: 'sk-ecdsa-sha2-nistp256@openssh.com',
+    keyType: 'sk-ecdsa-sha2-nistp256@openssh.com',
+    verify: verifySecurityKey,
+  },
+  {
+    name: 'webauthn-sk-ecdsa-sha2-nistp256@openssh.com',
+    keyType: 'sk-ecdsa-sha2-nistp256@openssh.com',
+    verify: verifyWebauthn,
+  },
+  { ...rsa('ssh-rsa', 'sha1'), legacy: true } as const,
+].map((row) => ({ ...row, plain: row.name }));
+
+/** What OpenSSH calls the certificate of a key type, and the algorithm of a key that shows one (PROTOCOL.certkeys). */
+export function certificateName(plain: string): string {
+  return `${plain.replace(/@openssh\.com$/, '')}-cert-v01@openssh.com`;
+}
+
+/** The key signs as without the certificate, which only changes what the peer is shown. */
+function certificateRow({ sign: _, ...row }: SignatureAlgorithm): SignatureAlgorithm {
+  return { ...row, name: certificateName(row.name), keyType: certificateName(row.keyType) };
+}
+
+/** Every algorithm that puressh verifies, by name: those of plain keys, then those of certificates; for each type the best stands first. */
 export const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map(
-  [
-    ed25519,
-    ecdsa('ecdsa-sha2-nistp256'),
-    ecdsa('ecdsa-sha2-nistp384'),
-    ecdsa('ecdsa-sha2-nistp521'),
-    rsa('rsa-sha2-512', 'sha512'),
-    rsa('rsa-sha2-256', 'sha256'),
-  ].map((row) => [row.name, row]),
+  [...plainRows, ...plainRows.map(certificateRow)].map((row) => [row.name, row]),
 );
 
-/** Names of the algorithms for keys of one type, best first; none for a type that puressh does not know. */
+/** Names of the algorithms for keys, or certificates, of one type, best first; none for a type that puressh does not know. */
 export function algorithmsOf(keyType: string): string[] {
-  return [...signatureAlgorithms.values()].filter((row) => row.keyType === keyType).map((row) => row.name);
+  const rows = [...signatureAlgorithms.values()].filter((row) => row.keyType === keyType && row.legacy !== true);
+  return rows.map((row) => row.name);
+}
+
+/** The name in signature blobs of `name`: of an algorithm with a certificate that of its key, of every other its own. */
+export function plainAlgorithm(name: string): string {
+  return signatureAlgorithms.get(name)?.plain ?? name;
 }
 
 /** A signature blob. */
@@ -125,8 +160,8 @@ export function encodeSignature(algorithm: string, body: Uint8Array): Uint8Array
 }
 
 /**
- * Whether `blob` is a signature of `message` under `key`, made with `algorithm`: the blob has to name that algorithm and
- * no other. Malformed blobs, unknown algorithms and keys of another type are false, never errors.
+ * Whether `blob` is a signature of `message` under `key`, made with `algorithm`, one of plain keys: the blob has to name that
+ * algorithm and no other. Malformed blobs, unknown algorithms and keys of another type are false, never errors.
  */
 export function verifySignature(
   crypto: CryptoProvider,
@@ -136,24 +171,13 @@ export function verifySignature(
   blob: Uint8Array,
 ): MaybePromise<boolean> {
   const row = signatureAlgorithms.get(algorithm);
-  const body = ifDecodes(() => {
+  const parts = ifDecodes(() => {
     const reader = new Reader(blob);
     const found = reader.name();
-    const rest = reader.string();
-    reader.expectEnd('signature blob');
-    return found === algorithm ? rest : undefined;
+    return { found, body: reader.string(), more: reader.rest() };
   });
-  return row !== undefined && body !== undefined && row.verify(crypto, key, message, body);
-}
-
-/** What `read` gives; `undefined` when the bytes do not have the shape it wants. */
-function ifDecodes<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined;
-    throw error;
-  }
+  if (row === undefined || row.keyType !== key.type || parts === undefined || parts.found !== algorithm) return false;
+  return row.verify(crypto, key, message, parts.body, parts.more);
 }
 
 /** `next` of the value, now if it is there and later if it is a promise. */
@@ -161,7 +185,6 @@ export function whenReady<T, U>(value: MaybePromise<T>, next: (value: T) => U): 
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-function otherKey(row: SignatureAlgorithm, secret: PrivateKeySecret): SshError {
-  const name = printable(row.name, 64);
-  return new SshError('bad-argument', `${name} signs with keys of type ${row.keyType}, not with ${secret.type}`);
+function otherKey(name: string, keyType: string, secret: PrivateKeySecret): SshError {
+  return new SshError('bad-argument', `${name} signs with keys of type ${keyType}, not with ${secret.type}`);
 }

@@ -1,6 +1,7 @@
 /** What a server can be told, with the defaults, and the checks of what a caller passes. */
 
 import { printable } from '../bytes/text.ts';
+import { DEFAULT_SIGNATURES } from '../core/algorithms/host_key_order.ts';
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import { elsewhere, type OptionTable, object } from '../core/option_checks.ts';
 import {
@@ -61,7 +62,7 @@ export interface ServerOptions extends SideOptions {
   readonly forward?: ForwardHandlers | undefined;
   /** Text that clients show before the login. */
   readonly banner?: string | undefined;
-  /** Signature algorithms that users may sign with. Default: all that puressh verifies. */
+  /** Signature algorithms that users may sign with. Default: all that puressh verifies but `ssh-rsa`. */
   readonly signatures?: readonly string[] | undefined;
   readonly timeouts?: Partial<ServerTimeouts> | undefined;
   readonly capacity?: Partial<ServerCapacity> | undefined;
@@ -164,11 +165,11 @@ function tell(options: ServerOptions, error: SshError): void {
 }
 
 function signaturesOf(given: ServerOptions['signatures']): readonly string[] {
+  if (given === undefined) return DEFAULT_SIGNATURES;
   const known = [...signatureAlgorithms.keys()];
-  if (given === undefined) return known;
   if (!Array.isArray(given) || given.length === 0) {
     throw badArgument(
-      'signatures must be a list with at least one algorithm; leave it out for all that puressh verifies',
+      'signatures must be a list with at least one algorithm; leave it out for all but those with SHA-1',
     );
   }
   const unknown: unknown = given.find((name) => !signatureAlgorithms.has(name));

@@ -57,9 +57,10 @@ describe('keyPairOf', () => {
 
 describe('SignatureAlgorithm.sign', () => {
   it('refuses a key of another type', () => {
-    for (const row of signatureAlgorithms.values()) {
-      const other = secretOf(row.keyType === 'ecdsa-sha2-nistp256' ? 'ed25519' : 'ecdsa256');
-      assert.throws(() => row.sign(crypto, other, one), sshError('bad-argument', /signs with keys of type/), row.name);
+    for (const { name, keyType, sign } of signatureAlgorithms.values()) {
+      if (sign === undefined) continue;
+      const other = secretOf(keyType === 'ecdsa-sha2-nistp256' ? 'ed25519' : 'ecdsa256');
+      assert.throws(() => sign(crypto, other, one), sshError('bad-argument', /signs with keys of type/), name);
     }
   });
 });

@@ -61,6 +61,7 @@ function nodeKey(key: PublicKey): node.KeyObject {
   const jwk = (value: node.JsonWebKey) => node.createPublicKey({ key: value, format: 'jwk' });
   if (key.type === 'ssh-ed25519') return jwk({ kty: 'OKP', crv: 'Ed25519', x: url(key.publicKey) });
   if (key.type === 'ssh-rsa') return jwk({ kty: 'RSA', n: url(key.key.modulus), e: url(key.key.exponent) });
+  if ('application' in key) throw new Error('OpenSSL knows no security keys');
   const size = (key.point.length - 1) / 2;
   const [x, y] = [url(key.point.subarray(1, 1 + size)), url(key.point.subarray(1 + size))];
   return jwk({ kty: 'EC', crv: `P-${key.curve.slice(1)}`, x, y });
@@ -94,6 +95,20 @@ describe('signatureAlgorithms', () => {
         'ecdsa-sha2-nistp521: ecdsa-sha2-nistp521',
         'rsa-sha2-512: ssh-rsa',
         'rsa-sha2-256: ssh-rsa',
+        'sk-ssh-ed25519@openssh.com: sk-ssh-ed25519@openssh.com',
+        'sk-ecdsa-sha2-nistp256@openssh.com: sk-ecdsa-sha2-nistp256@openssh.com',
+        'webauthn-sk-ecdsa-sha2-nistp256@openssh.com: sk-ecdsa-sha2-nistp256@openssh.com',
+        'ssh-rsa: ssh-rsa',
+        'ssh-ed25519-cert-v01@openssh.com: ssh-ed25519-cert-v01@openssh.com',
+        'ecdsa-sha2-nistp256-cert-v01@openssh.com: ecdsa-sha2-nistp256-cert-v01@openssh.com',
+        'ecdsa-sha2-nistp384-cert-v01@openssh.com: ecdsa-sha2-nistp384-cert-v01@openssh.com',
+        'ecdsa-sha2-nistp521-cert-v01@openssh.com: ecdsa-sha2-nistp521-cert-v01@openssh.com',
+        'rsa-sha2-512-cert-v01@openssh.com: ssh-rsa-cert-v01@openssh.com',
+        'rsa-sha2-256-cert-v01@openssh.com: ssh-rsa-cert-v01@openssh.com',
+        'sk-ssh-ed25519-cert-v01@openssh.com: sk-ssh-ed25519-cert-v01@openssh.com',
+        'sk-ecdsa-sha2-nistp256-cert-v01@openssh.com: sk-ecdsa-sha2-nistp256-cert-v01@openssh.com',
+        'webauthn-sk-ecdsa-sha2-nistp256-cert-v01@openssh.com: sk-ecdsa-sha2-nistp256-cert-v01@openssh.com',
+        'ssh-rsa-cert-v01@openssh.com: ssh-rsa-cert-v01@openssh.com',
       ],
     );
     assert.deepEqual(algorithmsOf('ssh-rsa'), ['rsa-sha2-512', 'rsa-sha2-256']);

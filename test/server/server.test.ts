@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { key, password } from '../../src/client/auth.ts';
+import { DEFAULT_SIGNATURES } from '../../src/core/algorithms/host_key_order.ts';
 import type { SshErrorCode } from '../../src/errors.ts';
 import { memoryPipes } from '../../src/io/memory_pipe.ts';
 import type { BytePipe } from '../../src/io/pipe.ts';
 import { pipeFromStreams, streamsFromPipe } from '../../src/io/streams.ts';
-import { signatureAlgorithms } from '../../src/keys/signature.ts';
 import type { ServerConnection } from '../../src/server/connection.ts';
 import { type ServerOptions, serverSettings } from '../../src/server/options.ts';
 import { passwordsIn } from '../../src/server/passwords.ts';
@@ -28,7 +28,7 @@ describe('serverSettings', () => {
   it('has defaults', async () => {
     const settings = await serverSettings(basics, memoCrypto);
     assert.deepEqual(settings.methods, ['password']);
-    assert.deepEqual(settings.signatures, [...signatureAlgorithms.keys()]);
+    assert.deepEqual(settings.signatures, DEFAULT_SIGNATURES);
     assert.deepEqual(settings.capacity, {
       connections: 1024,
       unauthenticated: 100,

@@ -3,12 +3,12 @@
 import type { CommonConfig } from '../../src/core/config.ts';
 import type { LoginVerdict, Question } from '../../src/core/events.ts';
 import type { ServerSide } from '../../src/core/side.ts';
-import { signatureAlgorithms } from '../../src/keys/signature.ts';
 import { commonConfig } from './core_client.ts';
 import { type Answer, CoreSide, type SideScript } from './core_side.ts';
 import { memoCrypto } from './memo_crypto.ts';
 import { replayedRandom } from './replayed_random.ts';
 import { ed25519Signer } from './scripted_peer.ts';
+import { testAlgorithms } from './test_keys.ts';
 
 export type LoginQuestion = Extract<Question, { kind: 'login' }>;
 
@@ -32,7 +32,7 @@ export function serverConfig(changes: Partial<ServerConfig> = {}): ServerConfig 
     random: replayedRandom('server'),
     hostKeys: [ed25519Signer(memoCrypto, 7)],
     methods: ['publickey', 'password', 'keyboard-interactive'],
-    signatures: [...signatureAlgorithms.keys()],
+    signatures: testAlgorithms,
     banner: '',
     ...changes,
   };

@@ -1,7 +1,6 @@
 /** The sessions whose transcripts stand in `vectors/transcripts`: how each is recorded, and how each of its sides is replayed. */
 
 import { concat } from '../../src/bytes/bytes.ts';
-import type { KeyType } from '../../src/keys/public_key.ts';
 import { signatureAlgorithms } from '../../src/keys/signature.ts';
 import { CoreClient, clientConfig } from './core_client.ts';
 import { CoreServer, serverConfig } from './core_server.ts';
@@ -11,11 +10,11 @@ import type { Side } from './pair.ts';
 import { optionsOf, play, type Scenario, scenarios } from './pair_scenarios.ts';
 import { seededRandom } from './random.ts';
 import { recordedSftp } from './recorded_sftp.ts';
-import { testKey } from './test_keys.ts';
+import { type TestKeyType, testKey } from './test_keys.ts';
 import { type Recorded, Recorder, replay, seedOf, shownKey, type TestKey, type Transcript } from './transcript.ts';
 
 function keyOf(algorithm: string, use: string): TestKey {
-  return shownKey(testKey(signatureAlgorithms.get(algorithm)?.keyType as KeyType, use));
+  return shownKey(testKey(signatureAlgorithms.get(algorithm)?.keyType as TestKeyType, use));
 }
 
 function recordScenario(scenario: Scenario): Transcript {

@@ -1,9 +1,9 @@
 /** One key of every type, the same in every run. They are public, and guard nothing. */
 
 import { readFileSync } from 'node:fs';
-import { keyPairOf, type PrivateKey } from '../../src/keys/key_pair.ts';
+import { keyPairOf, type PrivateKey, type PrivateKeySecret } from '../../src/keys/key_pair.ts';
 import { parsePrivateKey, signerOf } from '../../src/keys/private_key.ts';
-import { ecdsaCurves, isEcdsaType, type KeyType } from '../../src/keys/public_key.ts';
+import { ecdsaCurves, isEcdsaType } from '../../src/keys/public_key.ts';
 import { type Signer, signatureAlgorithms } from '../../src/keys/signature.ts';
 import { memoCrypto } from './memo_crypto.ts';
 import { seededRandom } from './random.ts';
@@ -17,8 +17,16 @@ function rsaFile(): string {
   return rows.find(({ name }: { readonly name: string }) => name === RSA).pkcs8;
 }
 
+/** Types of the keys that we can hold. */
+export type TestKeyType = PrivateKeySecret['type'];
+
+/** Every algorithm that these keys sign with unless SHA-1 is asked for. */
+export const testAlgorithms: readonly string[] = [...signatureAlgorithms.values()]
+  .filter((row) => row.sign !== undefined && row.legacy !== true)
+  .map((row) => row.name);
+
 /** The key of `type` for one use, such as `host` or `user`: other uses have other keys, except of RSA. */
-export function testKey(type: KeyType, use: string): PrivateKey {
+export function testKey(type: TestKeyType, use: string): PrivateKey {
   const random = seededRandom(`key of ${use}, ${type}`);
   if (type === 'ssh-rsa') return parsePrivateKey(rsaFile(), memoCrypto);
   if (!isEcdsaType(type)) return keyPairOf(memoCrypto, { type, seed: random(32) });
@@ -38,7 +46,7 @@ export function testSigner(algorithm: string, use: string): Signer {
   if (signer === undefined) {
     const row = signatureAlgorithms.get(algorithm);
     if (row === undefined) throw new Error(`no signature algorithm ${algorithm}`);
-    signer = { ...signerOf(memoCrypto, testKey(row.keyType, use)), algorithms: [algorithm] };
+    signer = { ...signerOf(memoCrypto, testKey(row.keyType as TestKeyType, use)), algorithms: [algorithm] };
     signers.set(name, signer);
   }
   return signer;

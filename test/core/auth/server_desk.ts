@@ -6,8 +6,8 @@ import { ServerAuth, type ServerAuthConfig } from '../../../src/core/auth/server
 import type { Event, LoginVerdict, Question } from '../../../src/core/events.ts';
 import { defaultLimits, type Limits } from '../../../src/core/limits.ts';
 import type { MaybePromise } from '../../../src/crypto/provider.ts';
-import { signatureAlgorithms } from '../../../src/keys/signature.ts';
 import { memoCrypto } from '../../support/memo_crypto.ts';
+import { testAlgorithms } from '../../support/test_keys.ts';
 import { failure, sessionId, string } from './desk.ts';
 
 export const SERVICE_REQUEST: string = `05${string('ssh-userauth')}`;
@@ -57,7 +57,7 @@ export class ServerDesk {
       {
         crypto: memoCrypto,
         methods: ['publickey', 'password', 'keyboard-interactive'],
-        signatures: [...signatureAlgorithms.keys()],
+        signatures: testAlgorithms,
         banner: '',
         ...rest,
         limits: { ...defaultLimits, ...limits },

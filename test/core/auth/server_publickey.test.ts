@@ -5,11 +5,11 @@ import { decodeFields } from '../../../src/bytes/schema.ts';
 import { fromHex, hex } from '../../../src/bytes/text.ts';
 import { Writer } from '../../../src/bytes/writer.ts';
 import type { CryptoProvider } from '../../../src/crypto/provider.ts';
-import { encodeSignature, type Signer, signatureAlgorithms } from '../../../src/keys/signature.ts';
+import { encodeSignature, type Signer } from '../../../src/keys/signature.ts';
 import { requestBody } from '../../../src/wire/userauth.ts';
 import { memoCrypto } from '../../support/memo_crypto.ts';
 import { ed25519Signer } from '../../support/scripted_peer.ts';
-import { testSigner } from '../../support/test_keys.ts';
+import { testAlgorithms, testSigner } from '../../support/test_keys.ts';
 import { thrown } from '../tools.ts';
 import { failure, SUCCESS, sessionId, string } from './desk.ts';
 import { accept, FAILURE, listening, password, refuse, request, type ServerDesk } from './server_desk.ts';
@@ -131,7 +131,7 @@ describe('ServerAuth, shown a signature,', () => {
   });
 
   it('verifies every algorithm', () => {
-    for (const algorithm of signatureAlgorithms.keys()) {
+    for (const algorithm of testAlgorithms) {
       const desk = listening();
       desk.receive(attempt(testSigner(algorithm, 'user'), { algorithm }));
       const question = desk.question();
