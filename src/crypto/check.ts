@@ -7,6 +7,7 @@ import { concat } from '../bytes/bytes.ts';
 import { fromHex, hex, utf8 } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import * as known from './known_answers.ts';
+import { modularPowers } from './known_modp.ts';
 import type {
   AeadName,
   AeadPrimitive,
@@ -22,6 +23,7 @@ import type {
   HashName,
   MacName,
   MacPrimitive,
+  ModularPower,
   Rsa,
   RsaPrivateKey,
   StreamName,
@@ -136,6 +138,13 @@ export const agreementAnswers: (name: AgreementName, agreement: Agreement) => bo
     refuses(() => agreement.finish(pair.secret, fromHex(answer.refused)))
   );
 });
+
+export const modularPowerAnswers: (modularPower: ModularPower) => boolean = safely(
+  (modularPower) =>
+    modularPowers.every(({ base, exponent, modulus, power }) =>
+      reads(modularPower(fromHex(base), fromHex(exponent), fromHex(modulus)), power),
+    ) && refuses(() => modularPower(Uint8Array.of(2), Uint8Array.of(2), Uint8Array.of(4))),
+);
 
 export const ed25519Answers: (ed25519: Ed25519) => boolean = safely((ed25519) => {
   const { seed, publicKey, message, signature } = known.ed25519Answer;

@@ -20,6 +20,7 @@ import type {
   HashName,
   MacName,
   MacPrimitive,
+  ModularPower,
   Rsa,
   StreamName,
   StreamPrimitive,
@@ -35,6 +36,7 @@ export interface NativePrimitives {
   readonly aeads?: Partial<Record<AeadName, AeadPrimitive>>;
   readonly chacha20?: ChaCha;
   readonly agreements?: Partial<Record<AgreementName, Agreement>>;
+  readonly modularPower?: ModularPower;
   readonly ed25519?: Ed25519;
   readonly ecdsa?: Partial<Record<CurveName, Ecdsa>>;
   readonly rsa?: Rsa;
@@ -92,6 +94,8 @@ export function overlay(name: string, base: CryptoProvider, native: NativePrimit
     aeads: () => aeads,
     chacha20: () => choose(native.chacha20, check.chachaAnswers, base.chacha20),
     agreements: () => chooseEach(native.agreements, check.agreementAnswers, base.agreements),
+    kems: () => base.kems,
+    modularPower: () => choose(native.modularPower, check.modularPowerAnswers, base.modularPower),
     ed25519: () => choose(native.ed25519, check.ed25519Answers, base.ed25519),
     ecdsa: () => chooseEach(native.ecdsa, check.ecdsaAnswers, base.ecdsa),
     rsa: () => choose(native.rsa, check.rsaAnswers, base.rsa),

@@ -107,6 +107,29 @@ export interface Agreement {
   finish(secret: AgreementSecret, responder: Uint8Array): MaybePromise<Uint8Array>;
 }
 
+export type KemName = 'mlkem768' | 'mlkem1024' | 'sntrup761';
+
+/**
+ * A key encapsulation mechanism: ML-KEM (FIPS 203) or Streamlined NTRU Prime (sntrup761). What comes from the peer throws
+ * `crypto`, fault peer, if its length is wrong, or if a public key has coefficients that are not reduced; a ciphertext that
+ * was tampered with gives a shared secret that nobody has, and no error.
+ */
+export interface Kem {
+  readonly publicSize: number;
+  readonly secretSize: number;
+  readonly ciphertextSize: number;
+  readonly sharedSize: 32;
+  /** The initiator's pair. The secret is opaque to all but the primitive that made it. */
+  generate(random: RandomSource): { readonly secret: Uint8Array; readonly publicValue: Uint8Array };
+  /** A shared secret, and what tells it to the holder of the secret of `publicValue`. */
+  encapsulate(
+    random: RandomSource,
+    publicValue: Uint8Array,
+  ): MaybePromise<{ readonly ciphertext: Uint8Array; readonly shared: Uint8Array }>;
+  /** The shared secret in `ciphertext`. */
+  decapsulate(secret: Uint8Array, ciphertext: Uint8Array): MaybePromise<Uint8Array>;
+}
+
 /**
  * Ed25519 (RFC 8032): 32-byte public keys and seeds, 64-byte signatures. Bad lengths verify as false; which keys and
  * signatures are looked at in the first place says `ed25519_rule.ts`.
@@ -158,6 +181,8 @@ export interface Rsa {
   verify(key: RsaPublicKey, hash: HashName, message: Uint8Array, signature: Uint8Array): MaybePromise<boolean>;
 }
 
+export type ModularPower = (base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array) => Uint8Array;
+
 /** Every primitive, in one plain value that is passed in and never looked up. */
 export interface CryptoProvider {
   /** For traces: `pure`, or `node+pure` where the runtime's own primitives lie over the pure ones. */
@@ -172,6 +197,12 @@ export interface CryptoProvider {
   readonly aeads: Readonly<Record<AeadName, AeadPrimitive>>;
   readonly chacha20: ChaCha;
   readonly agreements: Readonly<Record<AgreementName, Agreement>>;
+  readonly kems: Readonly<Record<KemName, Kem>>;
+  /**
+   * base^exponent mod modulus, as wide as the modulus; big-endian unsigned integers. Throws `crypto`, fault peer, unless the
+   * modulus is odd and has 8192 bits at most.
+   */
+  readonly modularPower: ModularPower;
   readonly ed25519: Ed25519;
   readonly ecdsa: Readonly<Record<CurveName, Ecdsa>>;
   readonly rsa: Rsa;

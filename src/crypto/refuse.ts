@@ -20,3 +20,8 @@ export function expectBlocks(bytes: Uint8Array, blockSize: number): void {
     throw new SshError('bad-argument', `${bytes.length} bytes do not fill blocks of ${blockSize} bytes`);
   }
 }
+
+/** Throws `crypto`, fault peer, unless `bytes` has `length` bytes. */
+export function expectPeerLength(bytes: Uint8Array, length: number, what: string): void {
+  if (bytes.length !== length) throw refused(`${what} of ${bytes.length} bytes: it must have ${length}`);
+}
