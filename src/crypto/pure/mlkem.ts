@@ -8,15 +8,13 @@ import { expectLength, expectPeerLength, refused } from '../refuse.ts';
 const SEED_SIZE = 64; // d and z (FIPS 203 §7.1)
 const MESSAGE_SIZE = 32;
 
-/** What noble calls its parameter sets. */
-type Noble = typeof ml_kem768;
+/** Bytes of keys and ciphertexts (FIPS 203 §8). */
+type Sizes = Pick<Kem, 'publicSize' | 'secretSize' | 'ciphertextSize'>;
 
-function mlkem(title: string, noble: Noble): Kem {
-  const { publicKey: publicSize, secretKey: secretSize, cipherText: ciphertextSize } = noble.lengths;
+function mlkem(title: string, noble: typeof ml_kem768, sizes: Sizes): Kem {
+  const { publicSize, secretSize, ciphertextSize } = sizes;
   return {
-    publicSize,
-    secretSize,
-    ciphertextSize,
+    ...sizes,
     sharedSize: 32,
     generate(random) {
       const seed = random(SEED_SIZE);
@@ -44,5 +42,13 @@ function mlkem(title: string, noble: Noble): Kem {
   };
 }
 
-export const mlkem768: Kem = mlkem('ML-KEM-768', ml_kem768);
-export const mlkem1024: Kem = mlkem('ML-KEM-1024', ml_kem1024);
+export const mlkem768: Kem = mlkem('ML-KEM-768', ml_kem768, {
+  publicSize: 1184,
+  secretSize: 2400,
+  ciphertextSize: 1088,
+});
+export const mlkem1024: Kem = mlkem('ML-KEM-1024', ml_kem1024, {
+  publicSize: 1568,
+  secretSize: 3168,
+  ciphertextSize: 1568,
+});
