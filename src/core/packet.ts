@@ -39,7 +39,10 @@ export interface Traffic {
 export class PacketReader implements Traffic {
   #open: Open = plainOpen;
   #sequence: number;
+  /** Bytes of the packet that is awaited, once its length is known. */
   #total: number | undefined;
+  /** Its length is not acceptable, which must not be told. */
+  #doomed = false;
   #bytes = 0;
   #packets = 0;
   #exclusive = false;
@@ -83,10 +86,13 @@ export class PacketReader implements Traffic {
   next(): Uint8Array | undefined {
     const open = this.#open;
     if (this.#total === undefined) {
-      const header = this.#input.peek(LENGTH_SIZE);
+      const header = this.#input.peek(open.headerSize);
       if (header === undefined) return undefined;
-      const length = open.length(this.#sequence, header);
-      if (!this.#acceptable(length)) {
+      let length = open.length(this.#sequence, header);
+      if (!this.#acceptable(length) && open.hidesLength) {
+        length = this.#largest;
+        this.#doomed = true;
+      } else if (!this.#acceptable(length)) {
         if (open !== plainOpen || !isText(header)) throw this.#badLength(length);
         const text = this.#line();
         if (text === undefined) return undefined;
@@ -100,7 +106,7 @@ export class PacketReader implements Traffic {
     this.#packets++;
     this.#total = undefined;
     const body = open.open(this.#sequence, packet);
-    if (body === undefined) {
+    if (body === undefined || this.#doomed) {
       throw new SshError(
         'integrity',
         `Packet ${this.#sequence} fails its integrity check: it was changed on the way, or the peer's cipher is at fault`,
@@ -128,6 +134,12 @@ export class PacketReader implements Traffic {
     const counted = length + (lengthCounts ? LENGTH_SIZE : 0);
     const least = lengthCounts ? MIN_PACKET : Math.max(blockSize, 8);
     return length <= this.#maxLength && counted >= least && counted % blockSize === 0;
+  }
+
+  /** The largest acceptable length. */
+  get #largest(): number {
+    const { blockSize } = this.#open;
+    return Math.floor((LENGTH_SIZE + this.#maxLength) / blockSize) * blockSize - LENGTH_SIZE;
   }
 
   #badLength(length: number): SshError {

@@ -194,6 +194,9 @@ describe('PacketReader', () => {
   });
 });
 
+/** Whether the length is deciphered together with what follows it, so that nobody may learn what is wrong with it. */
+const isHidden = ({ name }: Protection): boolean => name.includes('-cbc ') && !name.includes('-etm');
+
 describe('PacketReader refuses, from the first four bytes alone,', () => {
   for (const protection of all) {
     const { name, block, counts } = protection;
@@ -222,8 +225,12 @@ describe('PacketReader refuses, from the first four bytes alone,', () => {
         ...tooLong.map((length) => [length, aligned] as const),
       ];
       for (const [length, max] of cases.filter(([each]) => each >= 0)) {
-        const header = sealed(protection, packetOf(pattern(16), 11, length)).subarray(0, 4);
-        const reader = readerFor(openOf(protection), header, max);
+        const whole = sealed(protection, packetOf(pattern(16), counts ? 11 : 15, length));
+        if (isHidden(protection)) {
+          assert.equal(fateOfHidden(protection, whole.subarray(0, block), max), 'integrity', `length ${length}`);
+          continue;
+        }
+        const reader = readerFor(openOf(protection), whole.subarray(0, 4), max);
         const error = thrown('protocol', () => reader.next());
         assert.match(
           error.message,
@@ -246,6 +253,39 @@ describe('PacketReader refuses, from the first four bytes alone,', () => {
     assert.match(error.message, /"Protocol mismatch\."/);
     assert.equal(error.fault, 'peer');
   });
+});
+
+/** What becomes of a first block, and that it is told with the last byte of the largest packet and not before (CVE-2008-5161). */
+function fateOfHidden(protection: Protection, block: Uint8Array, max: number): string {
+  const queue = new ChunkQueue();
+  const reader = new PacketReader(queue, max);
+  reader.rekey(openOf(protection), false);
+  const largest = Math.floor((4 + max) / protection.block) * protection.block + protection.tag;
+  const line = concat(block, pattern(largest - block.length));
+  for (const [from, to] of [
+    [0, block.length],
+    [block.length, largest - 1],
+  ]) {
+    queue.push(line.slice(from, to));
+    assert.equal(reader.next(), undefined, `${to} bytes tell nothing`);
+  }
+  queue.push(line.slice(-1));
+  const error = thrown('integrity', () => reader.next());
+  assert.deepEqual([error.fault, error.disconnect], ['peer', 5]);
+  return error.code;
+}
+
+describe('PacketReader, where the length is hidden,', () => {
+  for (const protection of all.filter(isHidden)) {
+    it(`${protection.name}: refuses a bad length with the right MAC over the largest packet`, () => {
+      const largest = Math.floor((4 + MAX) / protection.block) * protection.block;
+      const packet = packetOf(pattern(largest - 5 - 4, 94), 4, 3);
+      assert.equal(packet.length, largest);
+      thrown('integrity', () => readerFor(openOf(protection), sealed(protection, packet)).next());
+      const right = packetOf(pattern(largest - 5 - 4, 94), 4);
+      assert.equal(readerFor(openOf(protection), sealed(protection, right)).next()?.length, largest - 9);
+    });
+  }
 });
 
 describe('PacketReader, by the padding,', () => {

@@ -35,7 +35,7 @@ function protection(cipher: string, mac: string | undefined, block: number, coun
   return { name: mac === undefined ? cipher : `${cipher} with ${mac}`, algorithms, block, counts, tag };
 }
 
-/** RFC 4253 §6 without keys, and everything that can be negotiated. */
+/** RFC 4253 §6 without keys, everything that can be negotiated by default, and of what is legacy each cipher and each MAC. */
 export const plain: Protection = { name: 'none', algorithms: undefined, block: 8, counts: true, tag: 0 };
 
 export const protections: readonly Protection[] = [
@@ -48,6 +48,15 @@ export const protections: readonly Protection[] = [
     protection(cipher, 'hmac-sha2-256-etm@openssh.com', 16, false, 32),
     protection(cipher, 'hmac-sha2-512-etm@openssh.com', 16, false, 64),
   ]),
+  protection('aes128-cbc', 'hmac-sha1', 16, true, 20),
+  protection('aes192-cbc', 'hmac-sha1-etm@openssh.com', 16, false, 20),
+  protection('aes256-cbc', 'hmac-md5-96', 16, true, 12),
+  protection('aes256-cbc', 'hmac-md5-etm@openssh.com', 16, false, 16),
+  protection('3des-cbc', 'hmac-md5', 8, true, 16),
+  protection('3des-cbc', 'hmac-sha1-96-etm@openssh.com', 8, false, 12),
+  protection('3des-cbc', 'hmac-sha2-512', 8, true, 64),
+  protection('aes128-ctr', 'hmac-sha1-96', 16, true, 12),
+  protection('aes128-ctr', 'hmac-md5-96-etm@openssh.com', 16, false, 12),
 ];
 
 /** Bytes that differ from their neighbours: `start`, `start + step`, … modulo 256. */

@@ -1,7 +1,7 @@
 """
 Makes packets.json and keys.json: `python3 vectors/ssh/generate.py`, with the package `cryptography` (OpenSSL underneath).
 
-Written from the texts of RFC 4251 §5, RFC 4253 §6, §7.2 and §8, RFC 4344 §4, RFC 5647 §7, RFC 6668, RFC 8731 §3.1, and OpenSSH's
+Written from the texts of RFC 4251 §5, RFC 4253 §6, §6.3, §7.2 and §8, RFC 2104 §5, RFC 4344 §4, RFC 5647 §7, RFC 6668, RFC 8731 §3.1, and OpenSSH's
 PROTOCOL (§1.5 encrypt-then-MAC, §1.6 AES-GCM) and PROTOCOL.chacha20poly1305. Shares no code with puressh, and no library either.
 Every input comes from SHA-256 of a label, so that running it again gives the same files.
 """
@@ -27,19 +27,31 @@ CIPHERS = {
     "aes128-ctr": (16, 16),
     "aes192-ctr": (24, 16),
     "aes256-ctr": (32, 16),
+    "aes128-cbc": (16, 16),
+    "aes192-cbc": (24, 16),
+    "aes256-cbc": (32, 16),
+    "3des-cbc": (24, 8),
 }
-# name: (hash, key and MAC bytes, encrypt-then-MAC)
+# name: (hash, key bytes, encrypt-then-MAC, MAC bytes)
 MACS = {
-    "hmac-sha2-256": ("sha256", 32, False),
-    "hmac-sha2-512": ("sha512", 64, False),
-    "hmac-sha2-256-etm@openssh.com": ("sha256", 32, True),
-    "hmac-sha2-512-etm@openssh.com": ("sha512", 64, True),
+    "hmac-sha2-256": ("sha256", 32, False, 32),
+    "hmac-sha2-512": ("sha512", 64, False, 64),
+    "hmac-sha2-256-etm@openssh.com": ("sha256", 32, True, 32),
+    "hmac-sha2-512-etm@openssh.com": ("sha512", 64, True, 64),
+    "hmac-sha1": ("sha1", 20, False, 20),
+    "hmac-sha1-96": ("sha1", 20, False, 12),
+    "hmac-sha1-etm@openssh.com": ("sha1", 20, True, 20),
+    "hmac-sha1-96-etm@openssh.com": ("sha1", 20, True, 12),
+    "hmac-md5": ("md5", 16, False, 16),
+    "hmac-md5-96": ("md5", 16, False, 12),
+    "hmac-md5-etm@openssh.com": ("md5", 16, True, 16),
+    "hmac-md5-96-etm@openssh.com": ("md5", 16, True, 12),
 }
 
 
 def protections():
     for cipher in CIPHERS:
-        if cipher.endswith("-ctr"):
+        if cipher.endswith(("-ctr", "-cbc")):
             for mac in MACS:
                 yield cipher, mac
         else:
@@ -89,14 +101,18 @@ class Protection:
         self.cipher, self.mac, self.key, self.iv, self.mac_key = cipher, mac, key, iv, mac_key
         if cipher.endswith("-ctr"):
             self.encryptor = Cipher(algorithms.AES(key), modes.CTR(iv)).encryptor()
-        self.block = 8 if cipher.startswith("chacha") else 16
+        if cipher.endswith("-cbc"):
+            block_cipher = algorithms.TripleDES(key) if cipher == "3des-cbc" else algorithms.AES(key)
+            self.encryptor = Cipher(block_cipher, modes.CBC(iv)).encryptor()
+        self.block = 8 if cipher.startswith(("chacha", "3des")) else 16
         self.length_counts = mac is not None and not MACS[mac][2]
 
     def pad(self, payload, label):
         return draw(label, padding_size(payload, self.block, self.length_counts))
 
     def digest(self, *parts):
-        return hmac.new(self.mac_key, b"".join(parts), MACS[self.mac][0]).digest()
+        whole = hmac.new(self.mac_key, b"".join(parts), MACS[self.mac][0]).digest()
+        return whole[: MACS[self.mac][3]]
 
     def seal(self, sequence, payload, padding):
         body = bytes([len(padding)]) + payload + padding
@@ -307,7 +323,7 @@ def save(name, content):
 save(
     "packets.json",
     group(
-        "RFC 4253 §6, RFC 4344 §4, RFC 5647 §7, RFC 6668, OpenSSH PROTOCOL §1.5, §1.6, PROTOCOL.chacha20poly1305",
+        "RFC 4253 §6, RFC 2104 §5, RFC 4344 §4, RFC 5647 §7, RFC 6668, OpenSSH PROTOCOL §1.5, §1.6, PROTOCOL.chacha20poly1305",
         packet_rows(),
     ),
 )

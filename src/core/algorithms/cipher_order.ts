@@ -9,7 +9,8 @@ export function defaultCiphers(fastAes: boolean): readonly string[] {
   return fastAes ? [...GCM, ...CHACHA, ...CTR] : [...CHACHA, ...GCM, ...CTR];
 }
 
-export const LEGACY_CIPHERS: readonly string[] = [];
+/** Weak in their mode (CVE-2008-5161), triple DES in its block size too (CVE-2016-2183). */
+export const LEGACY_CIPHERS: readonly string[] = ['aes128-cbc', 'aes192-cbc', 'aes256-cbc', '3des-cbc'];
 
 export const DEFAULT_MACS: readonly string[] = [
   'hmac-sha2-256-etm@openssh.com',
@@ -18,7 +19,17 @@ export const DEFAULT_MACS: readonly string[] = [
   'hmac-sha2-512',
 ];
 
-export const LEGACY_MACS: readonly string[] = [];
+/** Over hashes that are broken, or cut to 96 bits. */
+export const LEGACY_MACS: readonly string[] = [
+  'hmac-sha1-etm@openssh.com',
+  'hmac-sha1',
+  'hmac-sha1-96-etm@openssh.com',
+  'hmac-sha1-96',
+  'hmac-md5-etm@openssh.com',
+  'hmac-md5',
+  'hmac-md5-96-etm@openssh.com',
+  'hmac-md5-96',
+];
 
 /** Where nobody gave a library to compress with. */
 export const NO_COMPRESSION: readonly string[] = ['none'];

@@ -2,11 +2,12 @@
 
 import type { CryptoProvider } from '../../crypto/provider.ts';
 import { gcmOpen, gcmSeal } from '../protection/aes_gcm.ts';
+import { cbcMacOpen } from '../protection/cbc_mac.ts';
 import { chachaOpen, chachaSeal } from '../protection/chacha_poly.ts';
 import { etmOpen, etmSeal } from '../protection/etm.ts';
 import { streamMacOpen, streamMacSeal } from '../protection/stream_mac.ts';
 import type { Open, Seal } from '../protection/types.ts';
-import type { MacRow } from './macs.ts';
+import { type MacRow, macOf } from './macs.ts';
 
 /** What one direction takes from the key schedule. */
 export interface DirectionKeys {
@@ -35,6 +36,9 @@ export interface AeadCipherRow {
 
 export type CipherRow = StreamCipherRow | AeadCipherRow;
 
+const AES_BLOCK = 16;
+const DES_BLOCK = 8;
+
 function ctr(primitive: keyof CryptoProvider['streams'], keySize: number): StreamCipherRow {
   return {
     kind: 'stream',
@@ -43,12 +47,30 @@ function ctr(primitive: keyof CryptoProvider['streams'], keySize: number): Strea
     seal(crypto, keys, mac) {
       const stream = crypto.streams[primitive].create(keys.key, keys.iv);
       const make = mac.etm ? etmSeal : streamMacSeal;
-      return make(stream, crypto.macs[mac.primitive].create(keys.macKey), mac.size);
+      return make(stream, macOf(crypto, mac, keys.macKey), mac.tagSize, AES_BLOCK);
     },
     open(crypto, keys, mac) {
       const stream = crypto.streams[primitive].create(keys.key, keys.iv);
       const make = mac.etm ? etmOpen : streamMacOpen;
-      return make(stream, crypto.macs[mac.primitive].create(keys.macKey), mac.size);
+      return make(stream, macOf(crypto, mac, keys.macKey), mac.tagSize, AES_BLOCK);
+    },
+  };
+}
+
+function cbc(primitive: keyof CryptoProvider['cbc'], keySize: number, blockSize: number): StreamCipherRow {
+  return {
+    kind: 'stream',
+    keySize,
+    ivSize: blockSize,
+    seal(crypto, keys, mac) {
+      const chain = crypto.cbc[primitive].create(keys.key, keys.iv, 'encrypt');
+      const make = mac.etm ? etmSeal : streamMacSeal;
+      return make(chain, macOf(crypto, mac, keys.macKey), mac.tagSize, blockSize);
+    },
+    open(crypto, keys, mac) {
+      const chain = crypto.cbc[primitive].create(keys.key, keys.iv, 'decrypt');
+      const make = mac.etm ? etmOpen : cbcMacOpen;
+      return make(chain, macOf(crypto, mac, keys.macKey), mac.tagSize, blockSize);
     },
   };
 }
@@ -80,4 +102,8 @@ export const ciphers: ReadonlyMap<string, CipherRow> = new Map<string, CipherRow
   ['aes128-ctr', ctr('aes128-ctr', 16)],
   ['aes192-ctr', ctr('aes192-ctr', 24)],
   ['aes256-ctr', ctr('aes256-ctr', 32)],
+  ['aes128-cbc', cbc('aes128-cbc', 16, AES_BLOCK)],
+  ['aes192-cbc', cbc('aes192-cbc', 24, AES_BLOCK)],
+  ['aes256-cbc', cbc('aes256-cbc', 32, AES_BLOCK)],
+  ['3des-cbc', cbc('3des-cbc', 24, DES_BLOCK)],
 ]);

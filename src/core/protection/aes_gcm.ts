@@ -34,6 +34,7 @@ export function gcmOpen(aead: Aead, iv: Uint8Array): Open {
   const nonce = copy(iv);
   return {
     ...framing,
+    headerSize: LENGTH_SIZE,
     length: (_sequence, header) => uint32At(header, 0),
     open(_sequence, packet) {
       const plain = aead.open(nonce, packet.subarray(0, LENGTH_SIZE), packet.subarray(LENGTH_SIZE));

@@ -56,6 +56,7 @@ export function chachaOpen(crypto: CryptoProvider, key: Uint8Array): Open {
   const keys = new Keys(crypto, key);
   return {
     ...framing,
+    headerSize: LENGTH_SIZE,
     length: (sequence, header) => uint32At(keys.length(sequence, copy(header)), 0),
     open(sequence, packet) {
       const end = packet.length - framing.tagSize;

@@ -1,16 +1,14 @@
-/** A stream cipher with encrypt-then-MAC: OpenSSH PROTOCOL §1.5. packet_length is in the clear; the MAC is checked before decryption. */
+/** A stream or chained cipher with encrypt-then-MAC: OpenSSH PROTOCOL §1.5. packet_length is in the clear; the MAC is checked before decryption. */
 
 import { putUint32, uint32At } from '../../bytes/bytes.ts';
 import { equalSecret } from '../../bytes/secret.ts';
 import type { Mac, Stream } from '../../crypto/provider.ts';
 import { LENGTH_SIZE, type Open, type Seal } from './types.ts';
 
-const AES_BLOCK = 16;
-
-export function etmSeal(stream: Stream, mac: Mac, tagSize: number): Seal {
+export function etmSeal(stream: Stream, mac: Mac, tagSize: number, blockSize: number): Seal {
   const prefix = new Uint8Array(4 + LENGTH_SIZE);
   return {
-    blockSize: AES_BLOCK,
+    blockSize,
     lengthCounts: false,
     tagSize,
     seal(sequence, packet, out) {
@@ -23,12 +21,13 @@ export function etmSeal(stream: Stream, mac: Mac, tagSize: number): Seal {
   };
 }
 
-export function etmOpen(stream: Stream, mac: Mac, tagSize: number): Open {
+export function etmOpen(stream: Stream, mac: Mac, tagSize: number, blockSize: number): Open {
   const prefix = new Uint8Array(4 + LENGTH_SIZE);
   return {
-    blockSize: AES_BLOCK,
+    blockSize,
     lengthCounts: false,
     tagSize,
+    headerSize: LENGTH_SIZE,
     length: (_sequence, header) => uint32At(header, 0),
     open(sequence, packet) {
       const end = packet.length - tagSize;

@@ -14,6 +14,7 @@ export const plainSeal: Seal = {
 
 export const plainOpen: Open = {
   ...framing,
+  headerSize: LENGTH_SIZE,
   length: (_sequence, header) => uint32At(header, 0),
   open: (_sequence, packet) => packet.subarray(LENGTH_SIZE),
 };

@@ -24,7 +24,14 @@ export interface Seal extends Framing {
 
 /** Checks and opens incoming packets. `length` then `open`, in turn, once each per packet. */
 export interface Open extends Framing {
-  /** packet_length from the first four bytes as they arrived. */
+  /** How many bytes `length` has to see: four, or a block where they cannot be deciphered alone. */
+  readonly headerSize: number;
+  /**
+   * A length that is not acceptable must not be told at once, since it is the plaintext of what was sent, which may be somebody
+   * else's (CVE-2008-5161): a packet of the largest size is read, and then fails.
+   */
+  readonly hidesLength?: true;
+  /** packet_length from the first `headerSize` bytes as they arrived, which are only read. */
   length(sequence: number, header: Uint8Array): number;
   /**
    * `packet` is everything as it arrived, header and tag included, and is the callee's. Returns
