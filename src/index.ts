@@ -7,6 +7,7 @@ import { type ClientOptions, connectPipe } from './connect.ts';
 import { pureProvider } from './crypto/pure/index.ts';
 import type { BytePipe } from './io/pipe.ts';
 import type { ByteStreams } from './io/streams.ts';
+import { type KeyRequest, newKey } from './keys/generate.ts';
 import type { PrivateKey } from './keys/key_pair.ts';
 import { newEd25519Key } from './keys/key_pair.ts';
 import { createServerIn, type ServerOptions, type SshServer } from './serve.ts';
@@ -38,6 +39,14 @@ export function passwords(users: Readonly<Record<string, string>>): NonNullable<
 /** A new Ed25519 key, such as the host key of a server that lives for a test. */
 export function generateKey(comment = ''): PrivateKey {
   return newEd25519Key(pureProvider, comment);
+}
+
+/**
+ * A new key of any type. RSA is made in plain JavaScript here: a second for 2048 bits, ten for 4096. Rejects with
+ * `bad-argument` for a type or size that there is not.
+ */
+export async function makeKey(request: KeyRequest, comment = ''): Promise<PrivateKey> {
+  return await newKey(pureProvider, request, comment);
 }
 
 export type { Bytes } from './bytes/bytes.ts';
@@ -95,7 +104,21 @@ export { type MemoryPipeOptions, memoryPipes } from './io/memory_pipe.ts';
 export type { BytePipe, PipeSink, PipeStats } from './io/pipe.ts';
 export { type ByteStreams, pipeFromStreams, streamsFromPipe } from './io/streams.ts';
 export type { AuthorizedKey, RefusedLine } from './keys/authorized_keys.ts';
+export {
+  type Certificate,
+  type CertificateRequest,
+  type CertificateUse,
+  type CertificateVerdict,
+  certified,
+  FOREVER,
+  judgeCertificate,
+  parseCertificate,
+  signCertificate,
+  USER_EXTENSIONS,
+  verifyCertificate,
+} from './keys/certificate.ts';
 export type { ForwardPermit } from './keys/forward_permit.ts';
+export type { KeyRequest } from './keys/generate.ts';
 export type { KeyOptions } from './keys/key_options.ts';
 export type { PrivateKey, PrivateKeySecret } from './keys/key_pair.ts';
 export { type PrivateKeyOptions, parsePrivateKey, signerOf } from './keys/private_key.ts';
@@ -105,7 +128,9 @@ export {
   type KeyType,
   type PublicKey,
   type PublicKeyParts,
+  type SecurityKeyType,
 } from './keys/public_key.ts';
+export { parseShownKey, type ShownKey } from './keys/shown_key.ts';
 export type { Signer } from './keys/signature.ts';
 export type { ListenServerOptions, ServerOptions, SshServer } from './serve.ts';
 export {

@@ -179,6 +179,11 @@ export interface RsaPrivateKey extends RsaPublicKey {
 export interface Rsa {
   sign(key: RsaPrivateKey, hash: HashName, message: Uint8Array): MaybePromise<Uint8Array>;
   verify(key: RsaPublicKey, hash: HashName, message: Uint8Array, signature: Uint8Array): MaybePromise<boolean>;
+  /**
+   * A new key with a modulus of exactly `bits` bits, 2048 to 16384, and the exponent 65537; throws `crypto` for another size.
+   * A runtime takes its own randomness in place of `random`.
+   */
+  generate(bits: number, random: RandomSource): MaybePromise<RsaPrivateKey>;
 }
 
 export type ModularPower = (base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array) => Uint8Array;

@@ -13,6 +13,8 @@ import { refused } from './refuse.ts';
 export const MIN_MODULUS_BITS = 1024;
 /** Largest modulus in bits: what OpenSSH and OpenSSL take; bounds the time that a peer's key can cost. */
 export const MAX_MODULUS_BITS = 16384;
+/** Smallest modulus that is made in bits: shorter ones are read, but nobody should begin with one (SP 800-131A §3). */
+export const MIN_NEW_BITS = 2048;
 /** Largest public exponent in bits, as OpenSSL has it for long moduli: bounds the time of a verification. */
 export const MAX_EXPONENT_BITS = 64;
 
@@ -43,6 +45,12 @@ export function rsaNumbers(key: RsaPublicKey, fault: Fault): RsaNumbers {
     );
   }
   return { n, e, size: Math.ceil(bits / 8) };
+}
+
+/** Throws `crypto` unless a new key may have a modulus of `bits` bits. */
+export function checkNewBits(bits: number): void {
+  if (Number.isInteger(bits) && bits >= MIN_NEW_BITS && bits <= MAX_MODULUS_BITS) return;
+  throw refused(`New RSA keys have ${MIN_NEW_BITS} to ${MAX_MODULUS_BITS} bits, not ${bits}`, 'local');
 }
 
 /** DER of DigestInfo up to the digest itself (RFC 8017 §9.2 note 1), with the NULL parameters that it demands. */

@@ -12,8 +12,16 @@ import { pureProvider } from '../pure/index.ts';
 import { checkScalar, ecdhOver, nistCurves } from '../pure/nist.ts';
 import { x25519Over } from '../pure/x25519.ts';
 import { expectLength } from '../refuse.ts';
-import { rsaNumbers } from '../rsa_rule.ts';
-import { type KeyKind, privateKey, publicKey, publicValue, rsaPrivateKey, rsaPublicKey } from './node_keys.ts';
+import { checkNewBits, rsaNumbers } from '../rsa_rule.ts';
+import {
+  type KeyKind,
+  newRsaKey,
+  privateKey,
+  publicKey,
+  publicValue,
+  rsaPrivateKey,
+  rsaPublicKey,
+} from './node_keys.ts';
 
 /** What `action` gives, or `undefined` where the runtime cannot do it. */
 function attempt<T>(action: () => T): T | undefined {
@@ -101,5 +109,13 @@ export const rsa: Rsa = {
     if (signature.length !== rsaNumbers(key, 'peer').size) return false;
     const verdict = attempt(() => verifySignature(hash, message, rsaPublicKey(key), signature));
     return verdict ?? pureProvider.rsa.verify(key, hash, message, signature);
+  },
+  async generate(bits, random) {
+    checkNewBits(bits);
+    try {
+      return await newRsaKey(bits);
+    } catch {
+      return pureProvider.rsa.generate(bits, random);
+    }
   },
 };

@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer';
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { plain } from '../../bytes/bytes.ts';
 import { bigintFromBytes, minimalBytes } from '../../bytes/mpint.ts';
 import { fromHex } from '../../bytes/text.ts';
@@ -85,4 +85,32 @@ export function rsaPrivateKey(key: RsaPrivateKey): KeyObject {
     qi: base64url(bigintFromBytes(key.coefficient)),
   };
   return createPrivateKey({ key: jwk, format: 'jwk' });
+}
+
+/** A new RSA key, made beside the thread that runs JavaScript. Rejects where the runtime cannot. */
+export function newRsaKey(bits: number): Promise<RsaPrivateKey> {
+  return new Promise((resolve, reject) => {
+    const options = { modulusLength: bits, publicExponent: 65537 };
+    generateKeyPair('rsa', options, (error, _, key) => {
+      try {
+        if (error) throw error;
+        resolve(rsaParts(key.export({ format: 'jwk' })));
+      } catch (failed) {
+        reject(failed);
+      }
+    });
+  });
+}
+
+function rsaParts(jwk: JsonWebKey): RsaPrivateKey {
+  const part = (name: 'n' | 'e' | 'd' | 'p' | 'q' | 'qi'): Uint8Array =>
+    plain(Buffer.from(jwk[name] ?? '', 'base64url'));
+  return {
+    modulus: part('n'),
+    exponent: part('e'),
+    privateExponent: part('d'),
+    prime1: part('p'),
+    prime2: part('q'),
+    coefficient: part('qi'),
+  };
 }

@@ -12,6 +12,7 @@ import { refused } from '../refuse.ts';
 import { emsa, rsaNumbers } from '../rsa_rule.ts';
 import { hashes } from './hash.ts';
 import { random } from './random.ts';
+import { generate } from './rsa_generate.ts';
 
 /** message^d mod n by the Chinese remainder theorem (RFC 8017 §5.1.2 2b), the factors being p and q. */
 function privatePower(key: RsaPrivateKey, message: bigint): bigint {
@@ -48,6 +49,7 @@ function sign(key: RsaPrivateKey, hash: HashName, message: Uint8Array): Uint8Arr
 
 export const rsa: Rsa = {
   sign,
+  generate,
   verify(key, hash, message, signature) {
     const { n, e, size } = rsaNumbers(key, 'peer');
     if (signature.length !== size) return false;
