@@ -58,6 +58,8 @@ export interface HostConfig {
   readonly hashKnownHosts: boolean;
   /** The name that the host's key is looked up under, in place of `host` and without a port. */
   readonly hostKeyAlias?: string;
+  /** Bits that an RSA key of the host has at least. */
+  readonly requiredRsaSize?: number;
   readonly algorithms: ConfiguredAlgorithms;
   /** Milliseconds; absent: the default. */
   readonly connectTimeout?: number;
@@ -69,8 +71,10 @@ export interface HostConfig {
   readonly forwardAgent: boolean | string;
   /** Nothing is ever asked of a person. */
   readonly batchMode: boolean;
-  /** Ways to log in that may be used, and their order where that is given; names of RFC 4252. */
+  /** Ways to log in that may be used, in order of preference; names of RFC 4252. */
   readonly authMethods: readonly string[];
+  /** Whether that order is of `PreferredAuthentications`. */
+  readonly authOrderGiven: boolean;
   /** Keywords that apply to the host and that puressh does not act on. */
   readonly ignored: readonly ConfigOrigin[];
   /** Where the values come from, by keyword in lower case. */
