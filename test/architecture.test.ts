@@ -23,6 +23,7 @@ const ranks: Readonly<Record<string, number>> = {
   config: 3,
   'sftp/proto': 3,
   io: 4,
+  agent: 4.5,
   client: 5,
   server: 5,
   sftp: 5,

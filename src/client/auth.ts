@@ -19,6 +19,17 @@ export interface PublicKeyMethod {
   signer(crypto: CryptoProvider): MaybePromise<Signer>;
 }
 
+/** Log in with several keys, such as those of an agent. */
+export interface IdentitiesMethod {
+  readonly method: 'publickey';
+  /** How messages name where they come from. */
+  readonly name?: string;
+  /** Those of files were named by the caller, and are tried before those of agents. */
+  readonly from: 'agent' | 'files';
+  /** What signs, best first; called once, as the connection starts. One without `algorithms` is named only: see `publicHalf`. */
+  signers(crypto: CryptoProvider): MaybePromise<readonly Signer[]>;
+}
+
 /** Log in with a password. */
 export interface PasswordMethod {
   readonly method: 'password';
@@ -46,7 +57,7 @@ export interface KeyboardMethod {
 }
 
 /** One way to log in. */
-export type AuthMethod = PublicKeyMethod | PasswordMethod | KeyboardMethod;
+export type AuthMethod = PublicKeyMethod | IdentitiesMethod | PasswordMethod | KeyboardMethod;
 
 /** How often a person may mistype a password; OpenSSH's NumberOfPasswordPrompts. */
 const PASSWORD_TRIES = 3;

@@ -3,16 +3,15 @@
  * Each key goes out once. Must not know the messages.
  */
 
-import { equalBytes } from '../bytes/bytes.ts';
 import { printable } from '../bytes/text.ts';
-import { signatureAlgorithmFor } from '../core/auth/client.ts';
+import { DEFAULT_SIGNATURES } from '../core/algorithms/host_key_order.ts';
+import { signatureAlgorithmFor } from '../core/auth/client_key.ts';
 import type { AuthAttempt, Question } from '../core/events.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
-import { SshError, toSshError } from '../errors.ts';
-import { fingerprint } from '../keys/public_key.ts';
-import type { Signer } from '../keys/signature.ts';
+import { SshError } from '../errors.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
-import type { AuthMethod, KeyboardMethod, PasswordMethod } from './auth.ts';
+import type { AuthMethod } from './auth.ts';
+import { type Candidate, type Candidates, type KeyCandidate, loadCandidates } from './candidates.ts';
 
 /** Refused attempts before we stop by ourselves: OpenSSH's servers close at the sixth (MaxAuthTries). */
 export const MAX_AUTH_FAILURES = 5;
@@ -22,31 +21,19 @@ export interface LoginOptions {
   readonly methods: readonly AuthMethod[];
   readonly maxFailures: number;
   readonly crypto: CryptoProvider;
+  /** Signature algorithms that may be used, by plain names. Default: all but legacy ones. */
+  readonly signatures?: readonly string[] | undefined;
+  /** Whether an agent's keys are used only where the caller names them. Default: false. */
+  readonly identitiesOnly?: boolean | undefined;
 }
 
 type CredentialsQuestion = Extract<Question, { kind: 'credentials' }>;
 type PromptsQuestion = Extract<Question, { kind: 'prompts' }>;
 
-interface KeyCandidate {
-  readonly kind: 'key';
-  readonly signer: Signer;
-  /** How messages name it. */
-  readonly name: string;
-  left: number;
-}
-
-interface AskedCandidate {
-  readonly kind: 'asked';
-  readonly source: PasswordMethod | KeyboardMethod;
-  /** How often it may still be tried. */
-  left: number;
-}
-
-type Candidate = KeyCandidate | AskedCandidate;
-
 export class Login {
   readonly #options: LoginOptions;
-  readonly #candidates: Promise<readonly Candidate[]>;
+  readonly #signatures: readonly string[];
+  readonly #candidates: Promise<Candidates>;
   /** What was tried and what came of it, in words. */
   readonly #tried: string[] = [];
   #current: { readonly candidate: Candidate | undefined; readonly what: string } | undefined;
@@ -56,8 +43,10 @@ export class Login {
 
   /** Loads all keys at once; a key that cannot be used is an error, however the login would go. */
   constructor(options: LoginOptions) {
+    const { signatures = DEFAULT_SIGNATURES, identitiesOnly = false } = options;
     this.#options = options;
-    this.#candidates = loadCandidates(options);
+    this.#signatures = signatures;
+    this.#candidates = loadCandidates({ ...options, signatures, identitiesOnly });
     this.#candidates.catch(() => {});
   }
 
@@ -68,18 +57,18 @@ export class Login {
 
   /** The next attempt; throws `auth-failed` when there is none. */
   async credentials(question: CredentialsQuestion): Promise<AuthAttempt> {
-    const candidates = await this.#candidates;
+    const { list, notes } = await this.#candidates;
     this.#note(question);
     if (this.#failures >= this.#options.maxFailures) {
       throw this.#failed(question, `stopped after ${this.#failures} refused attempts (maxAuthFailures)`);
     }
     const { methods } = question;
-    if (methods === undefined && !startsWithoutList(candidates[0])) return this.#attempt({ method: 'none' }, undefined);
-    for (const candidate of candidates) {
+    if (methods === undefined && !startsWithoutList(list[0])) return this.#attempt({ method: 'none' }, undefined);
+    for (const candidate of list) {
       const attempt = await this.#attemptWith(candidate, question);
       if (attempt !== undefined) return attempt;
     }
-    throw this.#failed(question, this.#advice(candidates, question));
+    throw this.#failed(question, [...notes, this.#advice(list, question)].join('; '));
   }
 
   /** Answers to the server's prompts in keyboard-interactive. */
@@ -120,6 +109,10 @@ export class Login {
     if (current === undefined) return;
     const { candidate, what } = current;
     if (candidate === undefined) return; // `none` only asks for the list
+    if (question.cause !== undefined) {
+      this.#tried.push(`${what} (${question.cause.message})`);
+      return;
+    }
     if (question.unsent) {
       candidate.left++; // it is passed over from now on, and told of at the end
       return;
@@ -141,8 +134,9 @@ export class Login {
     if (candidate.left === 0) return undefined;
     const offers = (method: string): boolean => question.methods === undefined || question.methods.includes(method);
     if (candidate.kind === 'key') {
-      const { signer } = candidate;
-      if (!offers('publickey') || signatureAlgorithmFor(signer, question.serverSigAlgs) === undefined) return undefined;
+      const { signer, isFallback } = candidate;
+      if (!offers('publickey') || !this.#fits(candidate, question)) return undefined;
+      if (isFallback && question.methods === undefined) return undefined;
       return this.#attempt({ method: 'publickey', signer }, candidate);
     }
     const { source } = candidate;
@@ -161,16 +155,27 @@ export class Login {
     return attempt;
   }
 
+  /** Whether the key can sign with what this side allows and the server, if it said so, accepts. */
+  #fits({ signer, isFallback }: KeyCandidate, { serverSigAlgs }: CredentialsQuestion): boolean {
+    if (isFallback && serverSigAlgs !== undefined) return false;
+    return signatureAlgorithmFor(signer, this.#signatures, serverSigAlgs) !== undefined;
+  }
+
   /** What the caller can do about it. */
   #advice(candidates: readonly Candidate[], question: CredentialsQuestion): string {
     const { methods, serverSigAlgs } = question;
     const skipped = candidates.filter(
-      (each) => each.kind === 'key' && each.left > 0 && signatureAlgorithmFor(each.signer, serverSigAlgs) === undefined,
+      (each) => each.kind === 'key' && each.left > 0 && !each.isFallback && !this.#fits(each, question),
     ) as KeyCandidate[];
     if (skipped.length > 0 && methods?.includes('publickey')) {
       const names = skipped.map(({ name }) => name).join(', ');
-      const accepted = (serverSigAlgs ?? []).map((name) => printable(name, 64)).join(', ');
-      return `did not try ${names}, since the server takes signatures by ${accepted} only`;
+      const ours = skipped.some(
+        ({ signer }) => signatureAlgorithmFor(signer, this.#signatures, undefined) === undefined,
+      );
+      const accepted = (ours ? this.#signatures : (serverSigAlgs ?? [])).map((name) => printable(name, 64)).join(', ');
+      return ours
+        ? `did not try ${names}, since only signatures by ${accepted} are allowed: see the options signatures and algorithms`
+        : `did not try ${names}, since the server takes signatures by ${accepted} only`;
     }
     return 'give auth another key or method that the server accepts';
   }
@@ -209,29 +214,4 @@ function startsWithoutList(first: Candidate | undefined): boolean {
   return (
     first !== undefined && (first.kind === 'key' || first.source.method !== 'password' || first.source.tries === 1)
   );
-}
-
-async function loadCandidates({ methods, crypto }: LoginOptions): Promise<readonly Candidate[]> {
-  const loaded = await Promise.all(methods.map((method) => loadCandidate(method, crypto)));
-  return loaded.filter((candidate, index) => {
-    const same = (other: Candidate): boolean =>
-      candidate.kind === 'key' &&
-      other.kind === 'key' &&
-      equalBytes(other.signer.publicKey, candidate.signer.publicKey);
-    return !loaded.slice(0, index).some(same);
-  });
-}
-
-async function loadCandidate(method: AuthMethod, crypto: CryptoProvider): Promise<Candidate> {
-  if (method.method !== 'publickey') {
-    return { kind: 'asked', source: method, left: method.method === 'password' ? method.tries : 1 };
-  }
-  try {
-    const signer = await method.signer(crypto);
-    const file = method.name === undefined ? '' : ` from ${printable(method.name)}`;
-    const name = `${printable(signer.keyType, 64)} ${fingerprint(crypto, signer.publicKey)}${file}`;
-    return { kind: 'key', signer, name, left: 1 };
-  } catch (error) {
-    throw toSshError(error, 'bad-argument');
-  }
 }

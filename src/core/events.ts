@@ -73,14 +73,15 @@ export type Question =
   | { readonly kind: 'host-key'; readonly algorithm: string; readonly hostKey: Uint8Array }
   /**
    * What to try next. `methods`: what the server says can continue (`undefined` before it said so). `failed`: the attempt
-   * just refused. `unsent`: not by the server, which takes no signature of that key and was not sent any. `partial`: the
-   * server took it but wants more. Answer: an `AuthAttempt`; refuse to give up.
+   * just refused. `unsent`: not by the server, which was not sent any signature: it takes none of that key, or the key's agent made
+   * none, as `cause` says. `partial`: the server took it but wants more. Answer: an `AuthAttempt`; refuse to give up.
    */
   | {
       readonly kind: 'credentials';
       readonly methods: readonly string[] | undefined;
       readonly failed: AuthAttempt | undefined;
       readonly unsent?: boolean;
+      readonly cause?: SshError;
       readonly partial: boolean;
       /** Signature algorithms that the server accepts (RFC 8308 §3.1), if it said so by now. */
       readonly serverSigAlgs: readonly string[] | undefined;

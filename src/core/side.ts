@@ -5,15 +5,13 @@ import { SshError } from '../errors.ts';
 import type { Signer } from '../keys/signature.ts';
 import type { AlgorithmLists } from './algorithms/lists.ts';
 import type { Auth } from './auth/auth.ts';
-import { ClientAuth } from './auth/client.ts';
+import { ClientAuth, type ClientIdentity } from './auth/client.ts';
 import { ServerAuth } from './auth/server.ts';
 import type { Context } from './events.ts';
 import type { Limits } from './limits.ts';
 
-export interface ClientSide {
+export interface ClientSide extends ClientIdentity {
   readonly role: 'client';
-  /** Whom a client logs in as. */
-  readonly username: string;
 }
 
 export interface ServerSide {
@@ -47,7 +45,7 @@ export interface Side {
 export function sideOf(config: SideConfig, context: Context): Side {
   const { algorithms, crypto, limits } = config;
   if (config.role === 'client') {
-    const auth = new ClientAuth(config.username, limits, context);
+    const auth = new ClientAuth(config, limits, context);
     return { auth, algorithms, hostKeys: [], extensions: new Map() };
   }
   const { hostKeys, methods, signatures, banner } = config;

@@ -1,7 +1,8 @@
 /**
  * Authentication on the client's side: RFC 4252, RFC 4256. One attempt at a time; what to try next is a question. Keys are
- * signed at once, without the query round trip, and the first request follows the one for the service without waiting for its
- * answer (RFC 4253 §10 orders the answers, not the requests). Does not know where keys and passwords come from.
+ * signed with at once, without the query round trip, unless that costs a person something; and the first request follows the one
+ * for the service without waiting for its answer (RFC 4253 §10 orders the answers, not the requests). Does not know where keys and
+ * passwords come from.
  */
 
 import { Reader } from '../../bytes/reader.ts';
@@ -9,18 +10,19 @@ import { encodeFields } from '../../bytes/schema.ts';
 import { printable, printableLines } from '../../bytes/text.ts';
 import { Writer } from '../../bytes/writer.ts';
 import { protocolError, SshError } from '../../errors.ts';
-import type { Signer } from '../../keys/signature.ts';
 import { decode, encode } from '../../wire/message.ts';
 import { DisconnectReason, SERVICE_CONNECTION, SERVICE_USERAUTH } from '../../wire/numbers.ts';
 import { messageName } from '../../wire/table.ts';
 import { transport } from '../../wire/transport.ts';
-import { keyboardAuth, passwordAuth, requestBody, signedRequest, userauth } from '../../wire/userauth.ts';
+import { keyboardAuth, passwordAuth, publicKeyAuth, requestBody, userauth } from '../../wire/userauth.ts';
+import { DEFAULT_SIGNATURES } from '../algorithms/host_key_order.ts';
 import type { AuthAttempt, Context, Prompt } from '../events.ts';
 import { serverSigAlgs } from '../ext_info.ts';
 import type { Limits } from '../limits.ts';
 import type { Quirks } from '../quirks.ts';
 import { Timer } from '../timer.ts';
 import type { Auth } from './auth.ts';
+import { checkAcceptance, messageToSign, signatureAlgorithmFor, signatureOrRefusal, unproven } from './client_key.ts';
 
 const INFO_RESPONSE = keyboardAuth.infoResponse.number;
 
@@ -30,14 +32,30 @@ type State =
   | { readonly at: 'deciding' }
   /** The attempt's key can sign in several ways: which one the server takes is told with its keys, or before SERVICE_ACCEPT. */
   | { readonly at: 'held'; readonly attempt: KeyAttempt }
+  /** The server is asked whether this key would do, if it signed with `algorithm` (RFC 4252 §7). */
+  | {
+      readonly at: 'querying';
+      readonly attempt: KeyAttempt;
+      readonly algorithm: string;
+      readonly methods: readonly string[] | undefined;
+    }
   /** The server owes an answer to this attempt. */
   | { readonly at: 'waiting'; readonly attempt: AuthAttempt }
   | { readonly at: 'done' };
 
 type KeyAttempt = Extract<AuthAttempt, { method: 'publickey' }>;
 
+/** Who logs in, and what is demanded of the way. */
+export interface ClientIdentity {
+  readonly username: string;
+  /** Signature algorithms that may be used, by plain names. Default: all but legacy ones. */
+  readonly signatures?: readonly string[] | undefined;
+  /** Whether a login that no key has signed for is an error. */
+  readonly requireSignature?: boolean | undefined;
+}
+
 export class ClientAuth implements Auth {
-  readonly #username: string;
+  readonly #identity: ClientIdentity;
   readonly #limits: Limits;
   readonly #context: Context;
   readonly #timer: Timer;
@@ -49,8 +67,8 @@ export class ClientAuth implements Auth {
   #rounds = 0;
   #attempts = 0;
 
-  constructor(username: string, limits: Limits, context: Context) {
-    this.#username = username;
+  constructor(identity: ClientIdentity, limits: Limits, context: Context) {
+    this.#identity = identity;
     this.#limits = limits;
     this.#context = context;
     this.#timer = new Timer(limits.authTime);
@@ -68,7 +86,8 @@ export class ClientAuth implements Auth {
   get hopeful(): number | undefined {
     if (this.#state.at !== 'waiting') return undefined;
     const { method } = this.#state.attempt;
-    return method === 'publickey' || method === 'password' ? this.#attempts : undefined;
+    if (method === 'publickey') return this.#attempts;
+    return method === 'password' && this.#isProven ? this.#attempts : undefined;
   }
 
   dueAt(now: number): number {
@@ -83,6 +102,16 @@ export class ClientAuth implements Auth {
       phase: 'authentication',
       disconnect: DisconnectReason.byApplication,
     });
+  }
+
+  /** Whether everything that is demanded of the way has been done, should the server accept now. */
+  get #isProven(): boolean {
+    return this.#identity.requireSignature !== true || this.#succeeded.includes('publickey');
+  }
+
+  /** The attempt that the server owes an answer to. */
+  get #awaited(): AuthAttempt | undefined {
+    return this.#state.at === 'waiting' || this.#state.at === 'querying' ? this.#state.attempt : undefined;
   }
 
   /** Requests the service, once the first keys are in use, and asks what to try first. */
@@ -100,7 +129,7 @@ export class ClientAuth implements Auth {
   }
 
   unimplemented(number: number): void {
-    if (this.#service !== 'requested' && this.#state.at !== 'waiting') return;
+    if (this.#service !== 'requested' && this.#awaited === undefined) return;
     // it may also be about a message that has nothing to do with authentication
     const ours: readonly number[] = [transport.serviceRequest.number, userauth.request.number, INFO_RESPONSE];
     if (!ours.includes(number)) return;
@@ -128,7 +157,7 @@ export class ClientAuth implements Auth {
     }
     this.#service = 'accepted';
     this.#timer.stop();
-    if (this.#state.at === 'waiting') this.#timer.start();
+    if (this.#awaited !== undefined) this.#timer.start();
     if (this.#state.at === 'idle') this.#decide(undefined, undefined, 'refused');
     this.#release();
   }
@@ -141,22 +170,40 @@ export class ClientAuth implements Auth {
     this.#tryKey(attempt, undefined);
   }
 
+  /** What the server says to a query: PK_OK or FAILURE, and nothing else (RFC 4252 §7). */
+  #queried(state: Extract<State, { at: 'querying' }>, number: number, payload: Uint8Array): void {
+    const { attempt, algorithm, methods } = state;
+    if (number === userauth.failure.number) {
+      this.#decide(decode(userauth.failure, payload).methods, attempt, 'refused');
+      return;
+    }
+    if (number !== publicKeyAuth.ok.number) {
+      throw protocolError(`Message ${number} is no answer to a publickey query`, { phase: 'authentication' });
+    }
+    checkAcceptance(payload, attempt.signer, algorithm);
+    this.#state = { at: 'deciding' };
+    this.#sign(attempt, algorithm, methods);
+  }
+
   #answer(number: number, payload: Uint8Array): void {
     const state = this.#state;
-    if (state.at !== 'waiting' || this.#service !== 'accepted') {
+    if ((state.at !== 'waiting' && state.at !== 'querying') || this.#service !== 'accepted') {
       throw protocolError(`${messageName(number)} without an authentication request`, { phase: 'authentication' });
     }
     const { attempt } = state;
     this.#timer.stop();
-    if (number === userauth.failure.number) {
+    if (state.at === 'querying') {
+      this.#queried(state, number, payload);
+    } else if (number === userauth.failure.number) {
       const { methods, partialSuccess } = decode(userauth.failure, payload);
       if (partialSuccess) this.#succeeded.push(attempt.method);
       this.#decide(methods, attempt, partialSuccess ? 'partial' : 'refused');
     } else if (number === userauth.success.number) {
       decode(userauth.success, payload);
       this.#succeeded.push(attempt.method);
+      if (!this.#isProven) throw unproven(this.#identity.username, this.#succeeded);
       this.#state = { at: 'done' };
-      this.#context.emit({ type: 'authenticated', username: this.#username, methods: this.#succeeded });
+      this.#context.emit({ type: 'authenticated', username: this.#identity.username, methods: this.#succeeded });
     } else if (number === 60 && attempt.method === 'keyboard-interactive') {
       this.#prompted(attempt, payload);
     } else if (number === 60 && attempt.method === 'password') {
@@ -170,6 +217,7 @@ export class ClientAuth implements Auth {
     methods: readonly string[] | undefined,
     attempt: AuthAttempt | undefined,
     outcome: 'refused' | 'partial' | 'unsent',
+    cause?: SshError,
   ): void {
     this.#countRound();
     this.#state = { at: 'deciding' };
@@ -180,6 +228,7 @@ export class ClientAuth implements Auth {
       failed: outcome === 'partial' ? undefined : attempt,
       partial: outcome === 'partial',
       ...(outcome === 'unsent' ? { unsent: true } : {}),
+      ...(cause === undefined ? {} : { cause }),
       get serverSigAlgs() {
         return sigAlgs();
       },
@@ -220,26 +269,31 @@ export class ClientAuth implements Auth {
       this.#state = { at: 'held', attempt };
       return;
     }
-    const algorithm = signatureAlgorithmFor(signer, this.#serverSigAlgs);
-    if (algorithm === undefined) this.#decide(methods, attempt, 'unsent');
-    else this.#sign(attempt, signer, algorithm);
+    const allowed = this.#identity.signatures ?? DEFAULT_SIGNATURES;
+    const algorithm = signatureAlgorithmFor(signer, allowed, this.#serverSigAlgs);
+    if (algorithm === undefined) {
+      this.#decide(methods, attempt, 'unsent');
+    } else if (signer.queryFirst) {
+      this.#attempts++;
+      this.#state = { at: 'querying', attempt, algorithm, methods };
+      const { publicKey } = signer;
+      this.#sendRequest('publickey', encodeFields(requestBody.publicKeyQuery, { signed: false, algorithm, publicKey }));
+    } else {
+      this.#sign(attempt, algorithm, methods);
+    }
   }
 
   /** RFC 4252 §7: the signature covers the session id and the request up to it. */
-  #sign(attempt: AuthAttempt, signer: Signer, algorithm: string): void {
+  #sign(attempt: KeyAttempt, algorithm: string, methods: readonly string[] | undefined): void {
+    const { signer } = attempt;
     const { publicKey } = signer;
-    const message = encodeFields(signedRequest, {
-      sessionId: this.#sessionId,
-      number: userauth.request.number,
-      user: this.#username,
-      service: SERVICE_CONNECTION,
-      method: 'publickey',
-      signed: true,
-      algorithm,
-      publicKey,
-    });
+    const message = messageToSign(this.#sessionId, this.#identity.username, algorithm, publicKey);
     this.#timer.stop(); // input is held meanwhile, SERVICE_ACCEPT too
-    this.#context.settle(signer.sign(message, algorithm), (signature) => {
+    this.#context.settle(signatureOrRefusal(signer, message, algorithm), (signature) => {
+      if (signature instanceof SshError) {
+        this.#decide(methods, attempt, 'unsent', signature);
+        return;
+      }
       this.#request(
         attempt,
         encodeFields(requestBody.publicKeySigned, { signed: true, algorithm, publicKey, signature }),
@@ -249,10 +303,13 @@ export class ClientAuth implements Auth {
 
   #request(attempt: AuthAttempt, rest: Uint8Array): void {
     this.#attempts++;
-    this.#wait(
-      attempt,
-      encode(userauth.request, { user: this.#username, service: SERVICE_CONNECTION, method: attempt.method, rest }),
-    );
+    this.#state = { at: 'waiting', attempt };
+    this.#sendRequest(attempt.method, rest);
+  }
+
+  #sendRequest(method: string, rest: Uint8Array): void {
+    const user = this.#identity.username;
+    this.#send(encode(userauth.request, { user, service: SERVICE_CONNECTION, method, rest }));
   }
 
   #wait(attempt: AuthAttempt, payload: Uint8Array): void {
@@ -308,16 +365,4 @@ function infoResponse(responses: readonly string[]): Uint8Array {
   const writer = new Writer();
   for (const response of responses) writer.string(response);
   return encode(keyboardAuth.infoResponse, { count: responses.length, responses: writer.finish() });
-}
-
-/**
- * The algorithm to sign with: the signer's first that the server accepts (RFC 8308 §3.1, RFC 8332 §3.3), or its first where
- * the server did not say; `undefined`: the server would refuse this key.
- */
-export function signatureAlgorithmFor(
-  signer: Signer,
-  serverSigAlgs: readonly string[] | undefined,
-): string | undefined {
-  if (serverSigAlgs === undefined) return signer.algorithms[0];
-  return signer.algorithms.find((name) => serverSigAlgs.includes(name));
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { fromHex, hex, utf8 } from '../../../src/bytes/text.ts';
-import { ClientAuth } from '../../../src/core/auth/client.ts';
+import { ClientAuth, type ClientIdentity } from '../../../src/core/auth/client.ts';
 import type { AuthAttempt, Event, Question } from '../../../src/core/events.ts';
 import { defaultLimits, type Limits } from '../../../src/core/limits.ts';
 import { type Quirks, quirksOf } from '../../../src/core/quirks.ts';
@@ -38,9 +38,9 @@ export class Desk {
   /** What waits for promises. */
   readonly settling: { readonly value: Promise<unknown>; readonly next: (value: unknown) => void }[] = [];
 
-  constructor(limits: Partial<Limits> = {}, quirks: Partial<Quirks> = {}) {
+  constructor(limits: Partial<Limits> = {}, quirks: Partial<Quirks> = {}, identity: Partial<ClientIdentity> = {}) {
     this.auth = new ClientAuth(
-      'ada',
+      { username: 'ada', ...identity },
       { ...defaultLimits, ...limits },
       {
         send: (payload) => void this.sent.push(hex(payload)),
@@ -84,8 +84,8 @@ export class Desk {
 }
 
 /** A desk whose service is accepted and that asks for the first credentials. */
-export function deciding(limits: Partial<Limits> = {}): Desk {
-  const desk = new Desk(limits);
+export function deciding(limits: Partial<Limits> = {}, identity: Partial<ClientIdentity> = {}): Desk {
+  const desk = new Desk(limits, {}, identity);
   desk.receive(SERVICE_ACCEPT);
   desk.takeSent();
   return desk;
