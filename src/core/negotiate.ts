@@ -3,15 +3,15 @@
  * of strict key exchange (OpenSSH PROTOCOL §1.9), which stand among the method names and are never chosen.
  */
 
-import { printable } from '../bytes/text.ts';
-import { protocolError, SshError } from '../errors.ts';
+import { protocolError } from '../errors.ts';
 import { decode, encode, type MessageOf } from '../wire/message.ts';
-import { DisconnectReason, MARKER } from '../wire/numbers.ts';
+import { MARKER } from '../wire/numbers.ts';
 import { transport } from '../wire/transport.ts';
 import { ciphers } from './algorithms/ciphers.ts';
-import type { AlgorithmLists } from './algorithms/lists.ts';
+import type { AlgorithmCategory, AlgorithmLists } from './algorithms/lists.ts';
 import type { DirectionAlgorithms, Negotiated, Role } from './events.ts';
 import type { Limits } from './limits.ts';
+import { noCommon } from './no_common.ts';
 
 export type Kexinit = MessageOf<typeof transport.kexinit>;
 
@@ -72,43 +72,34 @@ const isMarker = (name: string): boolean => (Object.values(MARKER) as string[]).
 
 /** The first of the client's names that the server has too: RFC 4253 §7.1. */
 function firstCommon(
-  what: string,
-  option: string,
+  category: AlgorithmCategory,
   client: readonly string[],
   server: readonly string[],
   role: Role,
 ): string {
   const found = client.find((name) => server.includes(name) && !isMarker(name));
   if (found !== undefined) return found;
-  const [ours, theirs] = role === 'client' ? [client, server] : [server, client];
-  throw new SshError(
-    'no-common-algorithm',
-    `No common ${what}: we offer ${show(ours)}; the peer offers ${show(theirs)}. ` +
-      `Set algorithms.${option} to include one that the peer offers, if puressh knows it`,
-    { fault: 'policy', phase: 'key-exchange', disconnect: DisconnectReason.keyExchangeFailed },
-  );
+  const [ours, theirs] = (role === 'client' ? [client, server] : [server, client]).map((names) =>
+    names.filter((name) => !isMarker(name)),
+  ) as [string[], string[]];
+  throw noCommon(category, ours, theirs, role);
 }
 
-function show(names: readonly string[]): string {
-  const text = names.filter((name) => !isMarker(name)).map((name) => printable(name, 64));
-  return text.length === 0 ? 'none' : text.join(', ');
-}
-
-/** Settles the algorithms; throws `no-common-algorithm` with both lists and the option to set. */
+/** Settles the algorithms; throws `no-common-algorithm`. */
 export function agree(role: Role, ours: Kexinit, theirs: Kexinit): Agreed {
   const [client, server] = role === 'client' ? [ours, theirs] : [theirs, ours];
-  const common = (what: string, option: string, key: ListField): string =>
-    firstCommon(what, option, client[key], server[key], role);
+  const common = (category: AlgorithmCategory, key: ListField): string =>
+    firstCommon(category, client[key], server[key], role);
   const direction = (suffix: 'ToServer' | 'ToClient'): DirectionAlgorithms => {
-    const cipher = common('cipher', 'ciphers', `cipher${suffix}`);
-    const compression = common('compression', 'compression', `compression${suffix}`);
+    const cipher = common('ciphers', `cipher${suffix}`);
+    const compression = common('compression', `compression${suffix}`);
     if (ciphers.get(cipher)?.kind === 'aead') return { cipher, compression };
-    return { cipher, mac: common('MAC', 'macs', `mac${suffix}`), compression };
+    return { cipher, mac: common('macs', `mac${suffix}`), compression };
   };
   return {
     negotiated: {
-      kex: common('key exchange method', 'kex', 'kex'),
-      hostKey: common('host key algorithm', 'hostKeys', 'hostKey'),
+      kex: common('kex', 'kex'),
+      hostKey: common('hostKeys', 'hostKey'),
       toServer: direction('ToServer'),
       toClient: direction('ToClient'),
     },

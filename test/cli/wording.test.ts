@@ -15,7 +15,10 @@ describe('commandWording', () => {
       'accept it with --pin SHA256:abc/+=, or let --accept-new remember the key',
     ],
     ['which is not pinned; name that type in algorithms.hostKeys', 'which is not pinned; name that type in --host-key'],
-    ['Set algorithms.kex to include one', 'Set --kex to include one'],
+    [
+      "To allow this weak one, set algorithms: { kex: '+a-b@c.d' }, or algorithms: 'legacy' to allow everything that is weak",
+      'To allow this weak one, set --kex +a-b@c.d',
+    ],
     [
       'No connection to h:22 within 20000 ms (timeouts.connect): no answer',
       'No connection to h:22 within 20000 ms: no answer',

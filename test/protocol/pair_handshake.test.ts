@@ -162,7 +162,10 @@ describe('negotiation', () => {
         messages[1] as string,
         new RegExp(`No common ${option}: we offer ${other}; the peer offers ${names}`),
       );
-      assert.ok(messages.every((message) => message.includes(`algorithms.${list}`)));
+      assert.ok(messages[0]?.includes(`set algorithms: { ${list}: '+${other}' }`), messages[0]);
+      // a server may know the algorithm and have no key for it
+      const way = list === 'hostKeys' ? `Give hostKeys a key that signs with ${names}` : `'+${names}' }`;
+      assert.ok(messages[1]?.endsWith(way), messages[1]);
     });
   }
 });
