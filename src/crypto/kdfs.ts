@@ -3,7 +3,8 @@
  * computes whatever cost it is given: the bounds are the caller's (`keys/kdf_limits.ts`).
  */
 
-import type { HashName } from './provider.ts';
+/** The hash under the HMAC of PBKDF2. */
+export type KdfHash = 'sha1' | 'sha256' | 'sha384' | 'sha512';
 
 /** Cost of scrypt (RFC 7914 §2): 128·N·r bytes of memory, p times. `n` is a power of two above 1. */
 export interface ScryptCost {
@@ -25,7 +26,7 @@ export type Argon2Kind = 'd' | 'i' | 'id';
 /** The functions; each gives `size` bytes. */
 export interface Kdfs {
   /** PBKDF2 with HMAC (RFC 8018 §5.2). */
-  pbkdf2(hash: HashName, password: Uint8Array, salt: Uint8Array, iterations: number, size: number): Uint8Array;
+  pbkdf2(hash: KdfHash, password: Uint8Array, salt: Uint8Array, iterations: number, size: number): Uint8Array;
   /** scrypt (RFC 7914). */
   scrypt(password: Uint8Array, salt: Uint8Array, cost: ScryptCost, size: number): Uint8Array;
   /** Argon2 of version 1.3 (RFC 9106), without secret and associated data. */

@@ -4,6 +4,8 @@
  */
 
 import * as check from './check.ts';
+import { kdfAnswers } from './check_kdfs.ts';
+import type { Kdfs } from './kdfs.ts';
 import type {
   AeadName,
   AeadPrimitive,
@@ -40,6 +42,7 @@ export interface NativePrimitives {
   readonly ed25519?: Ed25519;
   readonly ecdsa?: Partial<Record<CurveName, Ecdsa>>;
   readonly rsa?: Rsa;
+  readonly kdfs?: Partial<Kdfs>;
 }
 
 type Makers<T> = { readonly [K in keyof T]: () => T[K] };
@@ -80,6 +83,18 @@ function chooseEach<K extends string, T>(
   return lazy(Object.fromEntries(makers) as Makers<Record<K, T>>);
 }
 
+/** The same for the key derivations, each of which has its own type. */
+function chooseKdfs(candidates: Partial<Kdfs> | undefined, base: Kdfs): Kdfs {
+  const one = <K extends keyof Kdfs>(name: K): Kdfs[K] =>
+    choose<Kdfs[K]>(candidates?.[name], (candidate) => kdfAnswers(name, candidate), base[name]);
+  return lazy<Kdfs>({
+    pbkdf2: () => one('pbkdf2'),
+    scrypt: () => one('scrypt'),
+    argon2: () => one('argon2'),
+    bcrypt: () => one('bcrypt'),
+  });
+}
+
 /** `base` with every primitive of `native` that passes its self test. `name` is for traces. */
 export function overlay(name: string, base: CryptoProvider, native: NativePrimitives): CryptoProvider {
   const aeads = chooseEach(native.aeads, check.aeadAnswers, base.aeads);
@@ -99,6 +114,7 @@ export function overlay(name: string, base: CryptoProvider, native: NativePrimit
     ed25519: () => choose(native.ed25519, check.ed25519Answers, base.ed25519),
     ecdsa: () => chooseEach(native.ecdsa, check.ecdsaAnswers, base.ecdsa),
     rsa: () => choose(native.rsa, check.rsaAnswers, base.rsa),
+    kdfs: () => chooseKdfs(native.kdfs, base.kdfs),
     // A runtime that has AES-GCM has it in hardware, as far as can be told without measuring.
     fastAes: () => aeads['aes128-gcm'] !== base.aeads['aes128-gcm'],
   });

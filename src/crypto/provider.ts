@@ -7,6 +7,8 @@
  * subclass. Bulk primitives are synchronous; asymmetric ones may answer with a promise.
  */
 
+import type { Kdfs } from './kdfs.ts';
+
 /** A value now, or later. */
 export type MaybePromise<T> = T | Promise<T>;
 
@@ -211,6 +213,7 @@ export interface CryptoProvider {
   readonly ed25519: Ed25519;
   readonly ecdsa: Readonly<Record<CurveName, Ecdsa>>;
   readonly rsa: Rsa;
+  readonly kdfs: Kdfs;
   /** Whether AES runs in hardware here: decides which cipher is offered first. */
   readonly fastAes: boolean;
 }

@@ -10,6 +10,7 @@ import { agreements, ecdsa, ed25519, rsa } from './node_asymmetric.ts';
 import { aeads, hashes, macs, md5, streams } from './node_bulk.ts';
 import { cbc } from './node_cbc.ts';
 import { chacha20 } from './node_chacha.ts';
+import { kdfs } from './node_kdfs.ts';
 import { modularPower } from './node_modp.ts';
 
 let provider: CryptoProvider | undefined;
@@ -29,6 +30,7 @@ export function nodeProvider(): CryptoProvider {
     ed25519,
     ecdsa,
     rsa,
+    kdfs,
   });
   return provider;
 }

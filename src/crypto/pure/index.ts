@@ -7,6 +7,7 @@ import { cbc } from './cbc.ts';
 import { chacha20 } from './chacha.ts';
 import { ed25519 } from './ed25519.ts';
 import { hashes, macs, md5 } from './hash.ts';
+import { kdfs } from './kdfs.ts';
 import { mlkem768, mlkem1024 } from './mlkem.ts';
 import { modularPower } from './modp.ts';
 import { ecdsa, nistAgreements } from './nist.ts';
@@ -32,5 +33,6 @@ export const pureProvider: CryptoProvider = {
   ed25519,
   ecdsa,
   rsa,
+  kdfs,
   fastAes: false,
 };
