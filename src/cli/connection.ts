@@ -134,11 +134,11 @@ function policyOf(library: Library, trust: TrustChoice): HostKeyPolicy {
   }
 }
 
-function listsOf(choice: AlgorithmChoice): Record<string, readonly string[]> {
+function listsOf(choice: AlgorithmChoice): Record<string, readonly string[] | string> {
   const { kex, hostKey, cipher, mac } = choice;
   const lists = { kex, hostKeys: hostKey, ciphers: cipher, macs: mac };
   const given = Object.entries(lists).filter(([, names]) => names !== undefined);
-  return Object.fromEntries(given) as Record<string, readonly string[]>;
+  return Object.fromEntries(given) as Record<string, readonly string[] | string>;
 }
 
 /** Says which of the user's keys were left out, where that may be why nobody was let in. */

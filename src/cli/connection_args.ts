@@ -11,12 +11,12 @@ export type TrustChoice =
   | { readonly kind: 'pin'; readonly fingerprints: readonly string[] }
   | { readonly kind: 'insecure-accept-any' };
 
-/** Names of algorithms to offer instead of the defaults, in order of preference. */
+/** Names of algorithms to offer instead of the defaults, in order of preference, or text such as `+a,b`. */
 export interface AlgorithmChoice {
-  readonly kex?: readonly string[];
-  readonly hostKey?: readonly string[];
-  readonly cipher?: readonly string[];
-  readonly mac?: readonly string[];
+  readonly kex?: readonly string[] | string;
+  readonly hostKey?: readonly string[] | string;
+  readonly cipher?: readonly string[] | string;
+  readonly mac?: readonly string[] | string;
 }
 
 /** How to reach a server and log in. */
@@ -104,6 +104,7 @@ function trustChoice(values: Values): TrustChoice {
 function names(values: Values, option: string, key: keyof AlgorithmChoice): AlgorithmChoice {
   const text = values[option] as string | undefined;
   if (text === undefined) return {};
+  if (/^[-+^]./.test(text)) return { [key]: text };
   const list = text.split(',').map((name) => name.trim());
   if (list.includes('')) throw bad(`--${option} is a list of names with commas between, not '${printable(text)}'`);
   return { [key]: list };

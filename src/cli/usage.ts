@@ -12,7 +12,8 @@ const CONNECTION = `Connection:
       --insecure-accept-any  trust whoever answers: anyone on the line can read and change everything
       --crypto pure|auto     pure: cryptography in JavaScript only; auto (default): the runtime's where it is faster
       --cipher, --kex, --mac, --host-key NAME[,NAME]
-                             algorithms to offer, in this order
+                             algorithms to offer, in this order; +NAME adds to the
+                             default ones, ^NAME puts first, -NAME leaves out
       --timeout SECONDS      limit for connecting and logging in`;
 
 const TRANSFER = `Transfer:

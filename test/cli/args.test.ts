@@ -41,6 +41,14 @@ describe('parseCommand', () => {
     });
   });
 
+  it('takes lists of algorithms that change the default ones as they are', () => {
+    for (const text of ['+a,b', '-a*', '^a']) {
+      const command = parse(`ls --kex=${text} --mac m,n host:x`);
+      assert.ok('connection' in command);
+      assert.deepEqual(command.connection.algorithms, { kex: text, mac: ['m', 'n'] });
+    }
+  });
+
   it('reads get with every option', () => {
     const line =
       'get -P 2222 -i one -i two -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
