@@ -17,9 +17,11 @@ import type { Clock } from '../io/clock.ts';
 import { discard } from '../io/discard.ts';
 import { type ConnectionEvent, Driver, type DriverOwner, type OwnerQuestion } from '../io/driver.ts';
 import type { BytePipe } from '../io/pipe.ts';
-import { fingerprint, keyTypeOf } from '../keys/public_key.ts';
-import { signatureAlgorithms } from '../keys/signature.ts';
+import { fingerprint } from '../keys/public_key.ts';
+import { parseShownKey, type ShownKey } from '../keys/shown_key.ts';
+import { plainAlgorithm, signatureAlgorithms } from '../keys/signature.ts';
 import { hostKeyError } from './host_key.ts';
+import { type HostKeyUpdateState, KeyUpdate } from './host_key_update.ts';
 import { Login } from './login.ts';
 import type { Settings } from './options.ts';
 import { type ChannelHandler, type GlobalHandler, type GlobalReply, PeerRequests } from './peer_requests.ts';
@@ -36,7 +38,10 @@ export interface ConnectionInfo {
   readonly keyExchanges: number;
   /** Whether strict key exchange (OpenSSH PROTOCOL §1.9) protects the handshake. */
   readonly strictKex: boolean;
+  /** `keyType` and `blob` of a certificate, where the server has shown one; the fingerprint is that of the key in it. */
   readonly hostKey: { readonly keyType: string; readonly fingerprint: string; readonly blob: Uint8Array };
+  /** What has come of the keys that the server tells after the login, if the policy of `hostKey` updates its files. */
+  readonly hostKeyUpdate: HostKeyUpdateState;
   /** The methods that succeeded, in order: `none` alone means that the server let in whoever came. */
   readonly authMethods: readonly string[];
 }
@@ -62,6 +67,7 @@ export class Link implements DriverOwner {
   readonly #driver: Driver;
   readonly #login: Login;
   readonly #peerRequests: PeerRequests;
+  readonly #keyUpdate: KeyUpdate;
   /** Resolves when somebody is logged in; rejects with why nobody is. */
   readonly loggedIn: Promise<void>;
   #resolveClosed: (cause: SshError | undefined) => void = () => {};
@@ -82,8 +88,7 @@ export class Link implements DriverOwner {
     try {
       if (signal?.aborted) throw abortedBy(signal, 'Connecting');
       const algorithms = chooseAlgorithms(crypto, settings.algorithms, settings.compression);
-      const preferred = await settings.hostKey.preferredKeyTypes?.(settings.host, settings.port, crypto);
-      const hostKeys = preferTypes(algorithms.hostKeys, preferred ?? []);
+      const hostKeys = preferTypes(algorithms.hostKeys, await preferredTypes(settings, crypto));
       link = new Link(parts, { ...algorithms, hostKeys });
     } catch (error) {
       throw discardFor(pipe, error);
@@ -123,6 +128,7 @@ export class Link implements DriverOwner {
     });
     this.#driver = new Driver(connection, parts.pipe, parts.clock, this);
     this.#peerRequests = new PeerRequests(this.#driver);
+    this.#keyUpdate = this.#updates(settings, parts.clock);
     this.loggedIn = new Promise((resolve, reject) => {
       this.#ready = { resolve, reject };
     });
@@ -132,14 +138,15 @@ export class Link implements DriverOwner {
   /** Facts about the connection, as of now. */
   get info(): ConnectionInfo {
     const { connection } = this.#driver;
-    const blob = connection.hostKey ?? new Uint8Array(0);
+    const { type, blob, key } = this.#shownKey;
     return {
       identification: connection.peerIdentification ?? '',
       greeting: this.#greeting,
       algorithms: connection.negotiated as Negotiated,
       keyExchanges: this.#keyExchanges,
       strictKex: connection.strict,
-      hostKey: { keyType: keyTypeOf(blob), fingerprint: fingerprint(this.#crypto, blob), blob },
+      hostKey: { keyType: type, fingerprint: fingerprint(this.#crypto, key.blob), blob },
+      hostKeyUpdate: this.#keyUpdate.state,
       authMethods: this.#authMethods,
     };
   }
@@ -295,14 +302,34 @@ export class Link implements DriverOwner {
 
   async #checkHostKey(algorithm: string, hostKey: Uint8Array): Promise<void> {
     const { host, port, hostKey: policy } = this.#settings;
-    const keyType = keyTypeOf(hostKey);
-    const shown = fingerprint(this.#crypto, hostKey);
+    const crypto = this.#crypto;
+    const key = parseShownKey(hostKey, crypto);
+    const shown = { keyType: key.type, hostKey, fingerprint: fingerprint(crypto, key.key.blob), key };
     try {
-      await policy.check({ host, port, algorithm, keyType, hostKey, fingerprint: shown, crypto: this.#crypto });
+      await policy.check({ host, port, algorithm, ...shown, now: Date.now(), crypto });
     } catch (error) {
       if (error instanceof SshError) throw error;
       throw hostKeyError('host-key-unknown', error instanceof Error ? error.message : String(error), error);
     }
+  }
+
+  /** What the server has proved itself with, once it has. */
+  get #shownKey(): ShownKey {
+    return parseShownKey(this.#driver.connection.hostKey ?? new Uint8Array(0), this.#crypto);
+  }
+
+  #updates({ host, port, hostKey: policy }: Settings, clock: Clock): KeyUpdate {
+    return new KeyUpdate({
+      policy,
+      host,
+      port,
+      crypto: this.#crypto,
+      clock,
+      onGlobal: (name, handler) => this.onGlobal(name, handler),
+      request: (name, body) => this.globalRequest(name, body),
+      sessionId: () => this.sessionId as Uint8Array,
+      used: () => this.#shownKey,
+    });
   }
 }
 
@@ -313,8 +340,20 @@ export function discardFor(pipe: BytePipe, error: unknown): SshError {
   return cause;
 }
 
-/** The algorithms for keys of `types` first; the order is the caller's otherwise. */
+/** The algorithms for keys of `types` first, certificates before plain keys; the order is the caller's otherwise. */
 function preferTypes(algorithms: readonly string[], types: readonly string[]): readonly string[] {
   const isPreferred = (name: string): boolean => types.includes(signatureAlgorithms.get(name)?.keyType ?? '');
-  return [...algorithms.filter(isPreferred), ...algorithms.filter((name) => !isPreferred(name))];
+  const preferred = algorithms.filter(isPreferred);
+  const isCertificate = (name: string): boolean => plainAlgorithm(name) !== name;
+  return [
+    ...preferred.filter(isCertificate),
+    ...preferred.filter((name) => !isCertificate(name)),
+    ...algorithms.filter((name) => !isPreferred(name)),
+  ];
+}
+
+async function preferredTypes(settings: Settings, crypto: CryptoProvider): Promise<readonly string[]> {
+  const { host, port, hostKey, hostKeyOrder } = settings;
+  if (hostKeyOrder === 'fixed') return [];
+  return (await hostKey.preferredKeyTypes?.(host, port, crypto)) ?? [];
 }

@@ -1,5 +1,6 @@
 /** What a client can be told, with the defaults, and the checks of what a caller passes. */
 
+import { printable } from '../bytes/text.ts';
 import { abortSignal, callback, checkTable, elsewhere, flag, type OptionTable, object } from '../core/option_checks.ts';
 import {
   badArgument,
@@ -43,6 +44,11 @@ export interface ConnectOptions extends SideOptions {
   readonly auth: readonly AuthMethod[];
   /** Whether the server's key is trusted. Required: there is no default. */
   readonly hostKey: HostKeyPolicy;
+  /**
+   * `known-first`: algorithms for the types of keys that the host is known under are offered first. `fixed`: in the order of
+   * `algorithms.hostKeys`, whoever the host is, so that nobody on the line sees which hosts are known. Default: `known-first`.
+   */
+  readonly hostKeyOrder?: 'known-first' | 'fixed' | undefined;
   readonly timeouts?: Partial<Timeouts> | undefined;
   /** Refused attempts to log in before giving up. Default: 5. */
   readonly maxAuthFailures?: number | undefined;
@@ -65,6 +71,7 @@ export interface Settings extends SideSettings {
   readonly username: string;
   readonly auth: readonly AuthMethod[];
   readonly hostKey: HostKeyPolicy;
+  readonly hostKeyOrder: 'known-first' | 'fixed';
   readonly maxAuthFailures: number;
   readonly signal: AbortSignal | undefined;
   readonly onBanner: ((text: string) => void) | undefined;
@@ -77,6 +84,7 @@ const table: OptionTable<ConnectOptions> = {
   username: elsewhere,
   auth: elsewhere,
   hostKey: elsewhere,
+  hostKeyOrder: elsewhere,
   timeouts: object,
   maxAuthFailures: elsewhere,
   signal: abortSignal,
@@ -98,6 +106,10 @@ export function settingsOf(options: ConnectOptions): Settings {
   requireText('host', host);
   requireText('username', username);
   if (typeof hostKey?.check !== 'function') throw badArgument(`hostKey is required: ${POLICY_CHOICES}`);
+  const { hostKeyOrder = 'known-first' } = options;
+  if (hostKeyOrder !== 'known-first' && hostKeyOrder !== 'fixed') {
+    throw badArgument(`hostKeyOrder must be 'known-first' or 'fixed', not ${printable(String(hostKeyOrder), 40)}`);
+  }
   if (!Array.isArray(auth))
     throw badArgument('auth must be a list, such as [key(text), password(text)]; it may be empty');
   requireKnown('timeouts', timeouts, {
@@ -127,6 +139,7 @@ export function settingsOf(options: ConnectOptions): Settings {
     username,
     auth,
     hostKey,
+    hostKeyOrder,
     maxAuthFailures,
     signal,
     onBanner,

@@ -5,15 +5,21 @@
 
 import { equalBytes } from '../bytes/bytes.ts';
 import { base64, fromBase64, printable, utf8 } from '../bytes/text.ts';
-import type { CryptoProvider } from '../crypto/provider.ts';
+import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { SSH_PORT } from '../wire/numbers.ts';
+import { hostCertificateTypes, judgeHostCertificate } from './host_authority.ts';
 import { lowerAscii, matchPatternList } from './host_pattern.ts';
 import { fingerprint, parsePublicKey } from './public_key.ts';
 import { formatPublicKeyLine } from './public_key_line.ts';
+import type { ShownKey } from './shown_key.ts';
+import { whenReady } from './signature.ts';
 
 /** Bytes of a salt and of a hashed name: HMAC-SHA1. */
 const HASH_SIZE = 20;
+
+/** Longest line in characters: a key of 16384 bits and a long list of hosts have 20 000. */
+export const MAX_LINE = 65_536;
 
 /** The hosts that a line is about. */
 export type HostNames =
@@ -56,9 +62,18 @@ export interface KnownKey {
 /** What the files say about a host and the key that it showed. */
 export type HostKeyVerdict =
   | { readonly state: 'known'; readonly source: string; readonly line: number }
+  /** An authority that is known for the host vouches for the key. */
+  | { readonly state: 'certified'; readonly source: string; readonly line: number; readonly keyId: string }
   | { readonly state: 'unknown' }
   | { readonly state: 'changed'; readonly known: readonly KnownKey[] }
-  | { readonly state: 'revoked'; readonly source: string; readonly line: number };
+  | {
+      readonly state: 'revoked';
+      readonly what: 'key' | 'authority';
+      readonly source: string;
+      readonly line: number;
+    }
+  /** A known authority vouches, but not for this host, time or use, and no key is known for the host. */
+  | { readonly state: 'bad-certificate'; readonly reason: string; readonly source: string; readonly line: number };
 
 /** The lines of a known_hosts file. Never throws: what cannot be used is reported in `ignored`. */
 export function parseKnownHosts(text: string, source = 'known_hosts'): KnownHosts {
@@ -66,13 +81,20 @@ export function parseKnownHosts(text: string, source = 'known_hosts'): KnownHost
   const ignored: IgnoredLine[] = [];
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
   lines.forEach((raw, index) => {
-    const fields = raw.split(/[ \t\r]+/).filter((field) => field !== '');
-    if (fields.length === 0 || fields[0]?.startsWith('#')) return;
-    const found = parseLine(fields);
+    const found = parseKnownHostsLine(raw);
+    if (found === undefined) return;
     if (typeof found === 'string') ignored.push({ source, line: index + 1, text: raw, reason: found });
     else entries.push({ source, line: index + 1, ...found });
   });
   return { entries, ignored };
+}
+
+/** What a line says: an entry, or the reason why it is none; nothing for a comment or a blank. */
+export function parseKnownHostsLine(raw: string): Omit<KnownHostsEntry, 'source' | 'line'> | string | undefined {
+  if (raw.length > MAX_LINE) return `A line of more than ${MAX_LINE} characters`;
+  const fields = raw.split(/[ \t\r]+/).filter((field) => field !== '');
+  if (fields.length === 0 || fields[0]?.startsWith('#')) return undefined;
+  return parseLine(fields);
 }
 
 const markers: Readonly<Record<string, KnownHostsEntry['marker']>> = {
@@ -104,7 +126,8 @@ function parseLine(fields: readonly string[]): Omit<KnownHostsEntry, 'source' | 
   }
 }
 
-function parseNames(hosts: string): HostNames | undefined {
+/** The hosts field of a line; `undefined` if it is a hashed name that is damaged. */
+export function parseNames(hosts: string): HostNames | undefined {
   if (!hosts.startsWith('|')) return { form: 'patterns', list: hosts };
   const [, salt, hash] = /^\|1\|([^|]+)\|([^|]+)$/.exec(hosts)?.map(fromBase64) ?? [];
   if (salt?.length !== HASH_SIZE || hash?.length !== HASH_SIZE) return undefined;
@@ -127,12 +150,19 @@ export function matchKnownHosts(
   port: number,
 ): KnownHostsEntry[] {
   const name = knownHostsName(host, port);
-  const nameBytes = utf8(name);
-  return entries.filter(({ names }) =>
-    names.form === 'patterns'
-      ? matchPatternList(name, names.list)
-      : equalBytes(hashName(crypto, names.salt, nameBytes), names.hash),
-  );
+  return entries.filter(({ names }) => matchNames(crypto, names, name));
+}
+
+/** Whether a line is about `name`, which is as `knownHostsName` gives it. */
+export function matchNames(crypto: Pick<CryptoProvider, 'macs'>, names: HostNames, name: string): boolean {
+  if (names.form === 'patterns') return matchPatternList(name, names.list);
+  return equalBytes(hashName(crypto, names.salt, utf8(name)), names.hash);
+}
+
+/** A name hashed under a fresh salt, as it stands in a line. */
+export function formatHashedName(crypto: Pick<CryptoProvider, 'macs' | 'random'>, name: string): string {
+  const salt = crypto.random(HASH_SIZE);
+  return `|1|${base64(salt)}|${base64(hashName(crypto, salt, utf8(name)))}`;
 }
 
 function hashName(crypto: Pick<CryptoProvider, 'macs'>, salt: Uint8Array, name: Uint8Array): Uint8Array {
@@ -158,25 +188,58 @@ function isKey({ marker }: KnownHostsEntry): boolean {
   return marker === 'none';
 }
 
+/** Whether a line says that its key certifies hosts. */
+function isAuthority({ marker }: KnownHostsEntry): boolean {
+  return marker === 'cert-authority';
+}
+
 /**
- * What `entries` say about the key in `blob`. As in OpenSSH, a host that is known under other keys only is `changed` even
- * when those are of another type, and lines under the plain name can make a key at another port `known`, but not
- * `changed`. Stricter than OpenSSH in one point: a revocation under the plain name always counts.
+ * What `entries` say about a key, or a certificate, at `now` (milliseconds since 1970). As in OpenSSH, a host that is known under
+ * other keys only is `changed` even when those are of another type, lines under the plain name can make a key at another port
+ * `known`, but not `changed`, and a certificate that no known authority vouches for counts as its key. Stricter than OpenSSH in two
+ * points: a revocation under the plain name always counts, and what a known authority vouches for wrongly is never `unknown`.
  */
 export function checkHostKey(
-  crypto: Pick<CryptoProvider, 'hashes' | 'macs'>,
+  crypto: CryptoProvider,
   entries: readonly KnownHostsEntry[],
   host: string,
   port: number,
+  shown: ShownKey,
+  now: number,
+): MaybePromise<HostKeyVerdict> {
+  const { exact, plain } = bothNames(crypto, entries, host, port);
+  const both = [...exact, ...plain];
+  const { key, certificate } = shown;
+  const revoked = findRevoked(both, key.blob, 'key') ?? findRevoked(both, certificate?.authority.blob, 'authority');
+  if (revoked !== undefined) return revoked;
+  if (certificate === undefined) return checkPlainKey(crypto, exact, plain, key.blob);
+  const authorities = both.filter(isAuthority);
+  return whenReady(judgeHostCertificate(crypto, authorities, host, certificate, now), (judged) => {
+    if (judged?.state === 'certified') return judged;
+    const verdict = checkPlainKey(crypto, exact, plain, key.blob);
+    return verdict.state === 'unknown' ? (judged ?? verdict) : verdict;
+  });
+}
+
+function findRevoked(
+  entries: readonly KnownHostsEntry[],
+  blob: Uint8Array | undefined,
+  what: 'key' | 'authority',
+): HostKeyVerdict | undefined {
+  if (blob === undefined) return undefined;
+  const found = entries.find((entry) => entry.marker === 'revoked' && equalBytes(entry.blob, blob));
+  return found && { state: 'revoked', what, source: found.source, line: found.line };
+}
+
+function checkPlainKey(
+  crypto: Pick<CryptoProvider, 'hashes'>,
+  exact: readonly KnownHostsEntry[],
+  plain: readonly KnownHostsEntry[],
   blob: Uint8Array,
 ): HostKeyVerdict {
-  const { exact, plain } = bothNames(crypto, entries, host, port);
-  const same = (entry: KnownHostsEntry) => equalBytes(entry.blob, blob);
-  const revoked = [...exact, ...plain].find((entry) => entry.marker === 'revoked' && same(entry));
-  if (revoked !== undefined) return { state: 'revoked', source: revoked.source, line: revoked.line };
   const exactKeys = exact.filter(isKey);
   const keys = exactKeys.length > 0 ? exactKeys : plain.filter(isKey);
-  const known = keys.find(same);
+  const known = keys.find((entry) => equalBytes(entry.blob, blob));
   if (known !== undefined) return { state: 'known', source: known.source, line: known.line };
   if (exactKeys.length === 0) return { state: 'unknown' };
   return {
@@ -188,8 +251,9 @@ export function checkHostKey(
 }
 
 /**
- * The types of the keys that a host is known under, each once, in the order of the lines. Asking for these first in
- * negotiation keeps a known host from showing a key that is not known.
+ * The types of the keys that a host is known under, each once, in the order of the lines; before them those of all certificates
+ * where an authority is known for the host. Asking for these first in negotiation keeps a known host from showing a key that is
+ * not known.
  */
 export function knownKeyTypes(
   crypto: Pick<CryptoProvider, 'macs'>,
@@ -199,7 +263,8 @@ export function knownKeyTypes(
 ): string[] {
   const { exact, plain } = bothNames(crypto, entries, host, port);
   const types = (found: KnownHostsEntry[]) => found.filter(isKey).map(({ keyType }) => keyType);
-  return [...new Set(exact.some(isKey) ? types(exact) : types(plain))];
+  const certificates = [...exact, ...plain].some(isAuthority) ? hostCertificateTypes() : [];
+  return [...new Set([...certificates, ...(exact.some(isKey) ? types(exact) : types(plain))])];
 }
 
 /**
@@ -216,8 +281,5 @@ export function formatKnownHostsLine(
     throw new SshError('bad-argument', `'${printable(host)}' is not a host name that can stand in a known_hosts file`);
   }
   const name = knownHostsName(host, port);
-  if (hashWith === undefined) return `${name} ${formatPublicKeyLine(blob)}`;
-  const salt = hashWith.random(HASH_SIZE);
-  const hash = hashName(hashWith, salt, utf8(name));
-  return `|1|${base64(salt)}|${base64(hash)} ${formatPublicKeyLine(blob)}`;
+  return `${hashWith === undefined ? name : formatHashedName(hashWith, name)} ${formatPublicKeyLine(blob)}`;
 }

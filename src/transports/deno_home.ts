@@ -5,14 +5,22 @@ import type { PublicKeyMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
 import { deno } from './deno_api.ts';
 import { denoFiles } from './deno_files.ts';
-import { acceptNewOf, type HomeSystem, KNOWN_HOSTS, keyFileOf, knownHostsOf } from './home.ts';
+import { isMissing } from './file_error.ts';
+import type { HomeSystem } from './home.ts';
+import { keyFileOf } from './key_file.ts';
+import {
+  type AcceptNewFileOptions,
+  acceptNewOf,
+  KNOWN_HOSTS,
+  type KnownHostsFileOptions,
+  knownHostsOf,
+} from './known_hosts_files.ts';
 
 const system: HomeSystem = {
   home: () => deno().env.get('HOME') ?? deno().env.get('USERPROFILE'),
   read: (path) => deno().readFile(path),
   async appendLine(path, line) {
-    const folder = denoFiles.beside(path, '').slice(0, -1);
-    if (folder !== '') await deno().mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(path);
     const file = await deno().open(path, { read: true, append: true, create: true, mode: 0o600 });
     try {
       const { size } = await file.stat();
@@ -27,22 +35,65 @@ const system: HomeSystem = {
       file.close();
     }
   },
+  async follow(path) {
+    try {
+      return await deno().realPath(path);
+    } catch (error) {
+      if (isMissing(error) && (await isNothing(path))) return path;
+      throw error;
+    }
+  },
+  async create(path, bytes, like) {
+    const old = await deno().stat(like).catch(noneIfMissing);
+    if (old === undefined) await makeFolder(path);
+    const file = await deno().open(path, { write: true, createNew: true, mode: 0o600 });
+    try {
+      for (let at = 0; at < bytes.length; ) at += await file.write(bytes.subarray(at));
+      if (typeof old?.mode === 'number') await deno().chmod(path, old.mode & 0o7777);
+      await file.sync();
+    } finally {
+      file.close();
+    }
+  },
+  rename: (from, to) => deno().rename(from, to),
+  remove: (path) => deno().remove(path),
 };
+
+/** Makes the folder of a file, for the owner only, where it is missing. */
+async function makeFolder(path: string): Promise<void> {
+  const folder = denoFiles.beside(path, '').slice(0, -1);
+  if (folder !== '') await deno().mkdir(folder, { recursive: true, mode: 0o700 });
+}
+
+function noneIfMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+/** Whether nothing is at the path, not even a link that leads nowhere. */
+async function isNothing(path: string): Promise<boolean> {
+  return (await deno().lstat(path).catch(noneIfMissing)) === undefined;
+}
 
 /** Log in with the private key in a file (OpenSSH or PKCS#8, not encrypted). `~` is the user's home. */
 export function keyFile(path: string): PublicKeyMethod {
   return keyFileOf(system, path);
 }
 
-/** Trusts the keys in known_hosts files, and no other. Default: `~/.ssh/known_hosts`. */
-export function knownHosts(paths: string | readonly string[] = KNOWN_HOSTS): HostKeyPolicy {
-  return knownHostsOf(system, paths);
+/**
+ * Trusts the keys, and the certificates of the authorities, in known_hosts files, and no other. Default: `~/.ssh/known_hosts`. With
+ * `update`, keys that the server proves to have as well take the place of those that it has no more.
+ */
+export function knownHosts(
+  paths: string | readonly string[] = KNOWN_HOSTS,
+  options: KnownHostsFileOptions = {},
+): HostKeyPolicy {
+  return knownHostsOf(system, paths, options);
 }
 
 /**
  * Trusts the keys in a known_hosts file, and writes the key of a host that is not there yet into it. A host whose key has
  * changed is refused. Default: `~/.ssh/known_hosts`.
  */
-export function acceptNew(path: string = KNOWN_HOSTS): HostKeyPolicy {
-  return acceptNewOf(system, path);
+export function acceptNew(path: string = KNOWN_HOSTS, options: AcceptNewFileOptions = {}): HostKeyPolicy {
+  return acceptNewOf(system, path, options);
 }

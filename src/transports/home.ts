@@ -1,15 +1,13 @@
-/** The files of a user that SSH knows, private keys and known_hosts, on whatever file system a runtime has. */
+/** The user's own small files, on whatever file system a runtime has: where they are, and how they are read and changed. */
 
-import { decodeLenient } from '../bytes/text.ts';
-import type { PublicKeyMethod } from '../client/auth.ts';
-import type { HostKeyPolicy } from '../client/host_key.ts';
-import { acceptNewIn, knownHostsIn, type TextFile } from '../client/known_hosts_policy.ts';
+import { equalBytes } from '../bytes/bytes.ts';
+import { decodeLenient, decodeUtf8, fromLatin1, latin1, utf8 } from '../bytes/text.ts';
+import type { TextFile } from '../client/known_hosts_policy.ts';
 import { SshError } from '../errors.ts';
-import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
 import { fileError, isMissing } from './file_error.ts';
 
-/** Where OpenSSH keeps the keys of hosts. */
-export const KNOWN_HOSTS = '~/.ssh/known_hosts';
+/** How often a change is made anew because somebody else has changed the file meanwhile. */
+const MOST_TRIES = 3;
 
 /** What a runtime has to bring along. Failures are the runtime's own. */
 export interface HomeSystem {
@@ -21,6 +19,15 @@ export interface HomeSystem {
    * the last line first where that is missing; makes the folder and the file, for the owner only, where they are missing.
    */
   appendLine(path: string, line: string): Promise<void>;
+  /** Where the file is that `path` leads to, symbolic links followed; `path` itself if nothing is there. */
+  follow(path: string): Promise<string>;
+  /**
+   * Writes a file that must not be there yet, and waits until the disk has it. It gets the permissions of the file `like`,
+   * or those for the owner only where that is missing, as the folder then gets.
+   */
+  create(path: string, bytes: Uint8Array, like: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
 }
 
 /** `path` with a leading `~` replaced; other users' homes (`~name`) are not looked up. */
@@ -33,39 +40,24 @@ export function expandHome(path: string, home: () => string | undefined): string
   return folder + path.slice(1);
 }
 
-export function keyFileOf(system: HomeSystem, path: string): PublicKeyMethod {
-  return {
-    method: 'publickey',
-    name: path,
-    async signer(crypto) {
-      const file = expandHome(path, system.home);
-      const bytes = await system.read(file).catch((error) => {
-        throw fileError('read the private key', file, error);
-      });
-      return signerOf(crypto, parsePrivateKey(bytes, crypto, { name: file }));
-    },
-  };
+/** The bytes of a file of the user; `undefined` when there is none. Rejects with `bad-local-file`. */
+export async function readIfThere(system: HomeSystem, file: string): Promise<Uint8Array | undefined> {
+  try {
+    return await system.read(file);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw fileError('read', file, error);
+  }
 }
 
-export function knownHostsOf(system: HomeSystem, paths: string | readonly string[]): HostKeyPolicy {
-  return knownHostsIn((typeof paths === 'string' ? [paths] : paths).map((path) => textFile(system, path)));
-}
-
-export function acceptNewOf(system: HomeSystem, path: string): HostKeyPolicy {
-  return acceptNewIn(textFile(system, path));
-}
-
-function textFile(system: HomeSystem, path: string): TextFile {
+/** A text file of the user as a value; failures are `bad-local-file`. */
+export function textFile(system: HomeSystem, path: string): TextFile {
   const file = expandHome(path, system.home);
   return {
     name: file,
     async read() {
-      try {
-        return decodeLenient(await system.read(file));
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw fileError('read', file, error);
-      }
+      const bytes = await readIfThere(system, file);
+      return bytes && decodeLenient(bytes);
     },
     async append(line) {
       try {
@@ -74,5 +66,55 @@ function textFile(system: HomeSystem, path: string): TextFile {
         throw fileError('add a host key to', file, error);
       }
     },
+    async edit(change) {
+      try {
+        return await editFile(system, file, change);
+      } catch (error) {
+        throw error instanceof SshError ? error : fileError('change', file, error);
+      }
+    },
   };
+}
+
+/**
+ * Puts a changed copy in the place of a file: whoever reads it finds the old text or the new one, whole. A link stays one, and its
+ * file is changed. What others wrote before the copy takes its place is not lost: the change is made anew.
+ */
+async function editFile(
+  system: HomeSystem,
+  path: string,
+  change: (text: string | undefined) => string | undefined,
+): Promise<boolean> {
+  const file = await system.follow(path);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const before = await readIfThere(system, file);
+    const { text, encode } = exactly(before);
+    const changed = change(text);
+    if (changed === undefined || changed === text) return false;
+    const beside = `${file}.${crypto.randomUUID().slice(0, 8)}`;
+    await system.create(beside, encode(changed), file);
+    try {
+      const now = await readIfThere(system, file);
+      if (isSame(before, now)) {
+        await system.rename(beside, file);
+        return true;
+      }
+    } catch (error) {
+      await system.remove(beside).catch(() => {});
+      throw error;
+    }
+    await system.remove(beside);
+  }
+  throw new SshError('bad-local-file', `Cannot change ${file}: others change it all the time`, { operation: 'change' });
+}
+
+/** The text of a file such that what is not changed of it keeps its bytes, in whatever encoding comments are. */
+function exactly(bytes: Uint8Array | undefined): { text: string | undefined; encode: (text: string) => Uint8Array } {
+  if (bytes === undefined) return { text: undefined, encode: utf8 };
+  const text = decodeUtf8(bytes);
+  return text === undefined ? { text: latin1(bytes), encode: fromLatin1 } : { text, encode: utf8 };
+}
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : equalBytes(a, b);
 }

@@ -1,11 +1,20 @@
 /** The files of a user that SSH knows: private keys and known_hosts, with `node:fs`, which Node and Bun both have. */
 
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import type { PublicKeyMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
-import { acceptNewOf, type HomeSystem, KNOWN_HOSTS, keyFileOf, knownHostsOf } from './home.ts';
+import { isMissing } from './file_error.ts';
+import type { HomeSystem } from './home.ts';
+import { keyFileOf } from './key_file.ts';
+import {
+  type AcceptNewFileOptions,
+  acceptNewOf,
+  KNOWN_HOSTS,
+  type KnownHostsFileOptions,
+  knownHostsOf,
+} from './known_hosts_files.ts';
 
 const system: HomeSystem = {
   // Bun's `homedir` does not see a HOME that the program has set.
@@ -24,22 +33,61 @@ const system: HomeSystem = {
       await file.close();
     }
   },
+  async follow(path) {
+    try {
+      return await realpath(path);
+    } catch (error) {
+      if (isMissing(error) && (await isNothing(path))) return path;
+      throw error;
+    }
+  },
+  async create(path, bytes, like) {
+    const old = await stat(like).catch(noneIfMissing);
+    if (old === undefined) await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const file = await open(path, 'wx', 0o600);
+    try {
+      await file.writeFile(bytes);
+      if (old !== undefined) await file.chmod(old.mode & 0o7777);
+      // the superuser, who edits for somebody, leaves the file to them
+      if (old !== undefined && old.uid !== process.getuid?.()) await file.chown(old.uid, old.gid).catch(() => {});
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+  rename,
+  remove: unlink,
 };
+
+function noneIfMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+/** Whether nothing is at the path, not even a link that leads nowhere. */
+async function isNothing(path: string): Promise<boolean> {
+  return (await lstat(path).catch(noneIfMissing)) === undefined;
+}
 
 /** Log in with the private key in a file (OpenSSH or PKCS#8, not encrypted). `~` is the user's home. */
 export function keyFile(path: string): PublicKeyMethod {
   return keyFileOf(system, path);
 }
 
-/** Trusts the keys in known_hosts files, and no other. Default: `~/.ssh/known_hosts`. */
-export function knownHosts(paths: string | readonly string[] = KNOWN_HOSTS): HostKeyPolicy {
-  return knownHostsOf(system, paths);
+/**
+ * Trusts the keys, and the certificates of the authorities, in known_hosts files, and no other. Default: `~/.ssh/known_hosts`. With
+ * `update`, keys that the server proves to have as well take the place of those that it has no more.
+ */
+export function knownHosts(
+  paths: string | readonly string[] = KNOWN_HOSTS,
+  options: KnownHostsFileOptions = {},
+): HostKeyPolicy {
+  return knownHostsOf(system, paths, options);
 }
 
 /**
  * Trusts the keys in a known_hosts file, and writes the key of a host that is not there yet into it. A host whose key has
  * changed is refused. Default: `~/.ssh/known_hosts`.
  */
-export function acceptNew(path: string = KNOWN_HOSTS): HostKeyPolicy {
-  return acceptNewOf(system, path);
+export function acceptNew(path: string = KNOWN_HOSTS, options: AcceptNewFileOptions = {}): HostKeyPolicy {
+  return acceptNewOf(system, path, options);
 }

@@ -5,6 +5,7 @@ import { acceptNewIn, knownHostsIn, type TextFile } from '../../src/client/known
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import type { SshError, SshErrorCode } from '../../src/errors.ts';
 import { fingerprint } from '../../src/keys/public_key.ts';
+import { parseShownKey } from '../../src/keys/shown_key.ts';
 import { rejectsWith } from '../support/rejects.ts';
 
 // Two keys of `ssh-keygen`, and what `ssh-keygen -lf` says of them.
@@ -17,9 +18,9 @@ const prints: Readonly<Record<string, string>> = {
 
 function offer(digits: string, host = 'example.org', port = 22): HostKeyOffer {
   const hostKey = new Uint8Array(Buffer.from(digits, 'base64'));
-  const shown = fingerprint(pureProvider, hostKey);
+  const shown = { fingerprint: fingerprint(pureProvider, hostKey), key: parseShownKey(hostKey), now: 0 };
   const keyType = 'ssh-ed25519';
-  return { host, port, algorithm: keyType, keyType, hostKey, fingerprint: shown, crypto: pureProvider };
+  return { host, port, algorithm: keyType, keyType, hostKey, ...shown, crypto: pureProvider };
 }
 
 class MemoryFile implements TextFile {

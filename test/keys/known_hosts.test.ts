@@ -5,11 +5,14 @@ import { base64 } from '../../src/bytes/text.ts';
 import {
   checkHostKey,
   formatKnownHostsLine,
+  type HostKeyVerdict,
   knownHostsName,
   knownKeyTypes,
   matchKnownHosts,
   parseKnownHosts,
 } from '../../src/keys/known_hosts.ts';
+import { parsePublicKey } from '../../src/keys/public_key.ts';
+import { shownKey } from '../../src/keys/shown_key.ts';
 import {
   crypto,
   inScratch,
@@ -31,6 +34,11 @@ const line = (name: string) =>
     .slice(0, 2)
     .join(' ');
 
+/** The verdict about a plain key. */
+async function verdict(text: string, host: string, port: number, blob = key, source?: string): Promise<HostKeyVerdict> {
+  return checkHostKey(crypto, parseKnownHosts(text, source).entries, host, port, shownKey(parsePublicKey(blob)), 0);
+}
+
 /** Numbers of the lines that match. */
 function linesFor(text: string, host: string, port: number): number[] {
   return matchKnownHosts(crypto, parseKnownHosts(text).entries, host, port).map((entry) => entry.line);
@@ -38,22 +46,22 @@ function linesFor(text: string, host: string, port: number): number[] {
 
 describe('checkHostKey', () => {
   for (const { name, lines, lookups } of knownHostsRows) {
-    for (const { host, port, verdict } of lookups) {
-      it(`says what OpenSSH's client says: ${name}, ${host} port ${port}: ${verdict.state}`, () => {
-        const { entries } = parseKnownHosts(lines.join('\n'));
-        const found = checkHostKey(crypto, entries, host, port, key);
-        assert.equal(found.state, verdict.state);
-        if (found.state === 'known') assert.equal(found.line, verdict.line);
+    for (const { host, port, verdict: theirs } of lookups) {
+      it(`says what OpenSSH's client says: ${name}, ${host} port ${port}: ${theirs.state}`, async () => {
+        const found = await verdict(lines.join('\n'), host, port);
+        assert.equal(found.state, theirs.state);
+        if (found.state === 'known') assert.equal(found.line, theirs.line);
         // OpenSSH names the last line that offends, we name all.
-        if (found.state === 'changed') assert.equal(found.known.at(-1)?.line, verdict.line);
+        if (found.state === 'changed') assert.equal(found.known.at(-1)?.line, theirs.line);
       });
     }
   }
 
-  it('shows every key that a changed host is known under, and where', () => {
+  it('shows every key that a changed host is known under, and where', async () => {
     const first = parseKnownHosts(`host.example ${line('rsa3072')}\nother.example ${line('rsa1024')}\n`, '/etc/known');
     const second = parseKnownHosts(`\n\nhost.example ${line('ecdsa256')}`, '~/known');
-    const found = checkHostKey(crypto, [...first.entries, ...second.entries], 'host.example', 22, key);
+    const entries = [...first.entries, ...second.entries];
+    const found = await checkHostKey(crypto, entries, 'host.example', 22, shownKey(parsePublicKey(key)), 0);
     const print = (name: string) => publicRows.find((row) => row.name === name)?.fingerprint;
     assert.deepEqual(found, {
       state: 'changed',
@@ -64,21 +72,17 @@ describe('checkHostKey', () => {
     });
   });
 
-  it('says where the known or the revoked key stands', () => {
+  it('says where the known or the revoked key stands', async () => {
     const text = `host.example ${line('ed25519')}\n@revoked host.example ${line('ecdsa256')}\n`;
-    const { entries } = parseKnownHosts(text, 'file');
-    assert.deepEqual(checkHostKey(crypto, entries, 'host.example', 22, key), {
-      state: 'known',
-      source: 'file',
-      line: 1,
-    });
-    const revoked = checkHostKey(crypto, entries, 'host.example', 22, publicBlob('ecdsa256'));
-    assert.deepEqual(revoked, { state: 'revoked', source: 'file', line: 2 });
+    const known = await verdict(text, 'host.example', 22, key, 'file');
+    assert.deepEqual(known, { state: 'known', source: 'file', line: 1 });
+    const revoked = await verdict(text, 'host.example', 22, publicBlob('ecdsa256'), 'file');
+    assert.deepEqual(revoked, { state: 'revoked', what: 'key', source: 'file', line: 2 });
   });
 
-  it('refuses a key that is revoked under the plain name even where the port has it, unlike OpenSSH', () => {
+  it('refuses a key that is revoked under the plain name even where the port has it, unlike OpenSSH', async () => {
     const text = `[host.example]:2222 ${line('ed25519')}\n@revoked host.example ${line('ed25519')}\n`;
-    assert.equal(checkHostKey(crypto, parseKnownHosts(text).entries, 'host.example', 2222, key).state, 'revoked');
+    assert.equal((await verdict(text, 'host.example', 2222)).state, 'revoked');
   });
 });
 
@@ -235,7 +239,7 @@ describe('knownKeyTypes', () => {
     const names = ['host.example', '[host.example]:2222'];
     const text = [
       `@revoked * ${line('ecdsa521')}`,
-      `@cert-authority * ${line('ecdsa521')}`,
+      `@cert-authority third.example ${line('ecdsa521')}`,
       `${names[0]} ${line('rsa3072')}`,
       `${names[0]} ${line('rsa1024')}`,
       `${names[0]} ${line('ed25519')}`,
@@ -246,6 +250,10 @@ describe('knownKeyTypes', () => {
     assert.deepEqual(knownKeyTypes(crypto, entries, 'host.example', 2222), ['ecdsa-sha2-nistp384']);
     assert.deepEqual(knownKeyTypes(crypto, entries, 'host.example', 2200), ['ssh-rsa', 'ssh-ed25519']);
     assert.deepEqual(knownKeyTypes(crypto, entries, 'other.example', 22), []);
+    // where there is an authority, certificates come first
+    const certified = knownKeyTypes(crypto, entries, 'third.example', 22);
+    assert.equal(certified[0], 'ssh-ed25519-cert-v01@openssh.com');
+    assert.ok(certified.every((type) => type.endsWith('-cert-v01@openssh.com')));
   });
 });
 

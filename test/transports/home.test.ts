@@ -8,6 +8,7 @@ import { after, describe, it } from 'node:test';
 import type { HostKeyOffer } from '../../src/client/host_key.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import { fingerprint } from '../../src/keys/public_key.ts';
+import { parseShownKey } from '../../src/keys/shown_key.ts';
 import { expandHome } from '../../src/transports/home.ts';
 import { api } from '../support/connect.ts';
 import { testKeys } from '../support/peers/keys.ts';
@@ -27,8 +28,8 @@ const options = peerTest(available());
 function offer(name: 'ed25519' | 'rsa', host = 'example.org', port = 22): HostKeyOffer {
   const [keyType, digits] = testKeys().host[name].public.split(' ') as [string, string];
   const hostKey = new Uint8Array(Buffer.from(digits, 'base64'));
-  const shown = fingerprint(pureProvider, hostKey);
-  return { host, port, algorithm: keyType, keyType, hostKey, fingerprint: shown, crypto: pureProvider };
+  const shown = { fingerprint: fingerprint(pureProvider, hostKey), key: parseShownKey(hostKey), now: 0 };
+  return { host, port, algorithm: keyType, keyType, hostKey, ...shown, crypto: pureProvider };
 }
 
 describe('the home directory', () => {
