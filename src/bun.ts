@@ -14,6 +14,7 @@ import { nodeFiles } from './transports/node_files.ts';
 
 export * from './index.ts';
 export { directory } from './transports/bun_host_files.ts';
+export { agent } from './transports/node_agent.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
 

@@ -13,6 +13,7 @@ import { listenDeno } from './transports/deno_listener.ts';
 import { dialDeno } from './transports/deno_socket.ts';
 
 export * from './index.ts';
+export { agent } from './transports/deno_agent.ts';
 export { denoFiles as localFiles } from './transports/deno_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
 export { directory } from './transports/deno_host_files.ts';

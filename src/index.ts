@@ -49,9 +49,16 @@ export async function makeKey(request: KeyRequest, comment = ''): Promise<Privat
   return await newKey(pureProvider, request, comment);
 }
 
+export type { Agent, AgentIdentity } from './agent/agent.ts';
+export { AgentClient, type AgentClientOptions } from './agent/client.ts';
+export { agentOf } from './agent/keys.ts';
+export type { AgentPipe } from './agent/line.ts';
+export { type ServeAgentOptions, serveAgent } from './agent/server.ts';
 export type { Bytes } from './bytes/bytes.ts';
+export type { AgentLogin } from './client/agent_login.ts';
 export {
   type AuthMethod,
+  type IdentitiesMethod,
   type KeyboardMethod,
   type KeyboardRequest,
   key,

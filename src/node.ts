@@ -13,6 +13,7 @@ import { listenNode } from './transports/node_listener.ts';
 import { dialNode } from './transports/node_socket.ts';
 
 export * from './index.ts';
+export { agent } from './transports/node_agent.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
 export { directory } from './transports/node_host_files.ts';
