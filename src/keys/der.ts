@@ -49,6 +49,20 @@ export class DerReader {
     return body[0] ?? 0;
   }
 
+  /** INTEGER that is a count or a size: below 2^48. */
+  number(): number {
+    const body = this.integer();
+    if (body.length > 6) throw new DecodeError('INTEGER too large');
+    let value = 0;
+    for (const byte of body) value = value * 256 + byte;
+    return value;
+  }
+
+  /** Whether the next element is one of that kind: what is OPTIONAL is told by its tag. */
+  isNext(kind: keyof typeof TAG): boolean {
+    return this.#bytes[this.#at] === TAG[kind];
+  }
+
   /** OCTET STRING. */
   octetString(): Uint8Array {
     return this.#element(TAG.octetString, 'OCTET STRING');
@@ -102,6 +116,25 @@ export class DerReader {
     if (byte === undefined) throw new DecodeError(`Truncated ${what}`);
     this.#at++;
     return byte;
+  }
+}
+
+/** The one element that `bytes` consists of. */
+export function onlyElement<T>(bytes: Uint8Array, read: (reader: DerReader) => T): T {
+  const reader = new DerReader(bytes);
+  const value = read(reader);
+  reader.expectEnd('an element');
+  return value;
+}
+
+/** Whether `bytes` are one SEQUENCE, of which nothing but the outermost length is looked at. */
+export function isSequence(bytes: Uint8Array): boolean {
+  try {
+    onlyElement(bytes, (reader) => reader.sequence());
+    return true;
+  } catch (error) {
+    if (error instanceof DecodeError) return false;
+    throw error;
   }
 }
 

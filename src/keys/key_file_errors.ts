@@ -21,8 +21,33 @@ export class KeyFileErrors {
 
   /** `how` says how it is encrypted. */
   passphraseNeeded(how: string): SshError {
-    const advice = 'make a copy, take its passphrase off with `ssh-keygen -p -f COPY`, and give that';
-    return new SshError('key-passphrase-needed', `${this.#subject} is encrypted (${how}); ${advice}`);
+    return new SshError('key-passphrase-needed', `${this.#subject} is encrypted (${how}); give its passphrase`);
+  }
+
+  /** `how` says how it is encrypted. */
+  passphraseWrong(how: string): SshError {
+    const detail = `the passphrase does not open it (${how}); try another, or another file`;
+    return new SshError('key-passphrase-wrong', `${this.#subject} stays closed: ${detail}`);
+  }
+
+  /** `what` reads as in "is encrypted with arcfour"; `advice` is what to do. */
+  cipherUnsupported(what: string, advice: string): SshError {
+    return new SshError('key-cipher-unsupported', `${this.#subject} is encrypted with ${what}; ${advice}`);
+  }
+
+  /** `detail` is a cost and its bound, `limit` the member of `KdfLimits`. */
+  tooCostly(detail: string, limit: string): SshError {
+    const advice = `if you trust the file raise \`limits.${limit}\``;
+    return new SshError('key-cipher-unsupported', `${this.#subject} costs too much to open: ${detail}; ${advice}`);
+  }
+
+  givenPublic(): SshError {
+    return this.unsupported('a public key', 'give the private one, usually the file of the same name without .pub');
+  }
+
+  /** What is wrong with a file that was put together from two. */
+  halvesDiffer(): SshError {
+    return this.corrupt('its public and its private half do not belong together');
   }
 
   /** `detail` reads as a clause. */

@@ -10,10 +10,18 @@ import { fromBase64 } from '../bytes/text.ts';
 export interface PemBlock {
   /** What stands after BEGIN, such as `PRIVATE KEY`. */
   readonly label: string;
-  /** Whether there are RFC 1421 headers that say ENCRYPTED. */
-  readonly encrypted: boolean;
+  /** What the RFC 1421 headers say about encryption, if they do. */
+  readonly encryption?: PemEncryption;
   /** What the base64 holds; `undefined` when it is not base64. */
   readonly bytes: Uint8Array | undefined;
+}
+
+/** DEK-Info of RFC 1421 §4.6.1.3, as OpenSSL writes it; both are missing where only Proc-Type says that there is encryption. */
+export interface PemEncryption {
+  /** Such as `AES-128-CBC`. */
+  readonly cipher?: string;
+  /** The initialization vector in hex. */
+  readonly vector?: string;
 }
 
 /** A block that has a BEGIN line and no END line for it. */
@@ -47,12 +55,17 @@ export function parsePem(text: string): (PemBlock | UnclosedPem)[] {
   }
 }
 
-/** Headers, where there are any, end at the first line without a colon that does not continue one. */
+/** Headers, where there are any, end at the last line with a colon; or, if there is but one line, behind DEK-Info. */
 function blockOf(label: string, content: string): PemBlock {
-  if (!content.includes(':')) return { label, encrypted: false, bytes: fromBase64(content) };
-  const lines = content.split('\n').map((line) => line.trim());
-  const last = lines.findLastIndex((line) => line.includes(':'));
-  const headers = lines.slice(0, last + 1);
-  const encrypted = headers.some((line) => /^Proc-Type:.*ENCRYPTED/.test(line));
-  return { label, encrypted, bytes: fromBase64(lines.slice(last + 1).join('')) };
+  if (!content.includes(':')) return { label, bytes: fromBase64(content) };
+  const dek = /DEK-Info:\s*([A-Za-z0-9-]{1,40})(?:\s*,\s*([0-9A-Fa-f]{1,64})(?![^\s]))?/.exec(content);
+  const lastColon = content.lastIndexOf(':');
+  const lineEnd = content.indexOf('\n', lastColon);
+  const dekEnd = dek === null ? 0 : dek.index + dek[0].length;
+  const start = dekEnd > lastColon ? dekEnd : lineEnd < 0 ? content.length : lineEnd;
+  const bytes = fromBase64(content.slice(start));
+  if (dek === null && !/Proc-Type:.*ENCRYPTED/.test(content)) return { label, bytes };
+  const [, cipher, vector] = dek ?? [];
+  const encryption = { ...(cipher === undefined ? {} : { cipher }), ...(vector === undefined ? {} : { vector }) };
+  return { label, bytes, encryption };
 }

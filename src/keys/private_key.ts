@@ -3,14 +3,17 @@
  * that cannot be read. Then signs with what came out. Must not know where files are.
  */
 
-import { decodeLenient, printable } from '../bytes/text.ts';
+import { wipe } from '../bytes/secret.ts';
+import { decodeUtf8, fromLatin1, latin1, printable, utf8 } from '../bytes/text.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError, type SshErrorCode } from '../errors.ts';
+import { KdfBounds, type KdfLimits } from './kdf_limits.ts';
+import type { KeyFile, KeyFileFormat } from './key_file.ts';
 import { KeyFileErrors } from './key_file_errors.ts';
 import type { PrivateKey } from './key_pair.ts';
-import { parseOpensshKey } from './openssh_key.ts';
-import { type PemBlock, parsePem } from './pem.ts';
-import { parsePkcs8 } from './pkcs8.ts';
+import { parsePem } from './pem.ts';
+import { readPemKey } from './pem_key.ts';
+import { PPK_HEADER, readPpk } from './ppk.ts';
 import { algorithmsOf, encodeSignature, type Signer, signatureAlgorithms, whenReady } from './signature.ts';
 
 /** Largest key file in bytes: OpenSSH's MAX_KEY_FILE_SIZE, far above an armoured RSA key of 16384 bits. */
@@ -20,15 +23,33 @@ export const MAX_KEY_FILE = 1048576;
 export interface PrivateKeyOptions {
   /** What messages call the file, usually its path. */
   readonly name?: string;
+  /** Text counts as its UTF-8 bytes. A file that is not encrypted needs none, and one given for it is not looked at. */
+  readonly passphrase?: string | Uint8Array;
+  /** Bounds on what a passphrase may cost to try; the defaults take what every tool writes by default, and much more. */
+  readonly limits?: Partial<KdfLimits>;
+}
+
+/** What can be known of a private key file without its passphrase. */
+export interface PeekedKey {
+  readonly format: KeyFileFormat;
+  readonly encrypted: boolean;
+  /** The blob of the public key, where it stands in the clear: in openssh-key-v1, PPK, and most of what is not encrypted. */
+  readonly publicBlob?: Uint8Array;
+  /** The blob of a certificate for the key, where a PPK holds one. */
+  readonly certificate?: Uint8Array;
+  readonly comment?: string;
 }
 
 /** Codes of errors from below, where nobody knows that the bytes are a key file. */
 const BELOW: ReadonlySet<SshErrorCode> = new Set(['decode', 'crypto', 'not-supported']);
 
 /**
- * The private key in a file: openssh-key-v1 or PKCS#8, not encrypted. Throws `key-passphrase-needed` for an encrypted
- * file, `key-format-unsupported` for another format or kind of key (the message says which, and what to do) and
- * `key-corrupt` for a damaged one. Nothing secret gets into messages.
+ * The private key in a file: openssh-key-v1, PKCS#1, PKCS#8, SEC1 or PPK, encrypted or not, as text or bytes. Answers at once,
+ * though an encrypted one may take seconds in plain JavaScript. Throws
+ * `key-format-unsupported` for another format or kind of key (the message says which, and what to do),
+ * `key-cipher-unsupported` for a cipher or key derivation that is not known or costs more than `limits` allow,
+ * `key-passphrase-needed`, `key-passphrase-wrong`, and `key-corrupt` for a damaged file. Where nothing authenticates
+ * what is encrypted, one whose ciphertext is damaged may look like a wrong passphrase. Nothing secret gets into messages.
  */
 export function parsePrivateKey(
   file: string | Uint8Array,
@@ -36,70 +57,82 @@ export function parsePrivateKey(
   options: PrivateKeyOptions = {},
 ): PrivateKey {
   const errors = new KeyFileErrors(options.name);
-  if (file.length > MAX_KEY_FILE) throw errors.unsupported(`longer than ${MAX_KEY_FILE} bytes`, 'give a private key');
-  const text = typeof file === 'string' ? file : decodeLenient(file);
-  const blocks = parsePem(text);
-  const block = blocks.find(({ label }) => label.endsWith('PRIVATE KEY')) ?? blocks[0];
-  if (block === undefined) throw unarmoured(text, errors);
-  if ('unclosed' in block) throw errors.corrupt(`it has no line -----END ${block.label}-----`);
+  const { passphrase } = options;
+  const bytes = typeof passphrase === 'string' ? utf8(passphrase) : passphrase;
   try {
-    return parseBlock(block, crypto, errors);
+    return asKeyFile(errors, () =>
+      identify(file, errors).open({
+        crypto,
+        errors,
+        bounds: new KdfBounds(options.limits, errors),
+        passphrase(how) {
+          if (bytes === undefined) throw errors.passphraseNeeded(how);
+          return bytes;
+        },
+      }),
+    );
+  } finally {
+    if (bytes !== undefined && bytes !== passphrase) wipe(bytes);
+  }
+}
+
+/** What a private key file says without its passphrase. Throws as `parsePrivateKey`, but nothing about passphrases. */
+export function peekPrivateKey(file: string | Uint8Array, name?: string): PeekedKey {
+  const errors = new KeyFileErrors(name);
+  const { format, encrypted, publicBlob, certificate, comment } = asKeyFile(errors, () => identify(file, errors));
+  return {
+    format,
+    encrypted,
+    ...(publicBlob === undefined ? {} : { publicBlob }),
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(comment === undefined ? {} : { comment }),
+  };
+}
+
+/** Makes of errors from below what they mean for a file: it is damaged. */
+function asKeyFile<T>(errors: KeyFileErrors, read: () => T): T {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof SshError && BELOW.has(error.code)) throw errors.corrupt(error.message);
     throw error;
   }
 }
 
-function parseBlock(block: PemBlock, crypto: CryptoProvider, errors: KeyFileErrors): PrivateKey {
-  const { label, bytes } = block;
-  const convert = `\`ssh-keygen -p -f ${errors.file}\` rewrites it in the format of OpenSSH`;
-  switch (label) {
-    case 'OPENSSH PRIVATE KEY':
-      return parseOpensshKey(decoded(bytes, errors), crypto, errors);
-    case 'PRIVATE KEY':
-      return parsePkcs8(decoded(bytes, errors), crypto, errors);
-    case 'ENCRYPTED PRIVATE KEY':
-      throw errors.passphraseNeeded('PKCS#8');
-    case 'RSA PRIVATE KEY':
-      throw errors.unsupported(`${block.encrypted ? 'an encrypted' : 'a'} PKCS#1 RSA key`, convert);
-    case 'EC PRIVATE KEY':
-      throw errors.unsupported(`${block.encrypted ? 'an encrypted' : 'a'} SEC1 EC key`, convert);
-    case 'DSA PRIVATE KEY':
-      throw errors.unsupported('a DSA key', 'SSH no longer uses DSA: make an Ed25519 key');
-  }
-  if (label.endsWith('PRIVATE KEY')) throw errors.unsupported(`a key with the label ${label}`, convert);
-  if (label.endsWith('PUBLIC KEY')) throw givenPublic(errors);
-  throw errors.unsupported(`a ${label}`, 'give the private key that belongs to it');
+function identify(file: string | Uint8Array, errors: KeyFileErrors): KeyFile {
+  if (file.length > MAX_KEY_FILE) throw errors.unsupported(`longer than ${MAX_KEY_FILE} bytes`, 'give a private key');
+  const { text, encode } = textOf(file);
+  const start = text.replace(/^\ufeff/, '').trimStart();
+  if (start.startsWith(PPK_HEADER)) return readPpk(start, encode, errors);
+  const blocks = parsePem(text);
+  const block = blocks.find(({ label }) => label.endsWith('PRIVATE KEY')) ?? blocks[0];
+  if (block === undefined) throw unknown(start, errors);
+  if ('unclosed' in block) throw errors.corrupt(`it has no line -----END ${block.label}-----`);
+  return readPemKey(block, errors);
 }
 
-function decoded(bytes: Uint8Array | undefined, errors: KeyFileErrors): Uint8Array {
-  if (bytes === undefined) throw errors.corrupt('what stands between BEGIN and END is not base64');
-  return bytes;
+/** Text of a file in whatever encoding its comments are, and the way back to its bytes. */
+function textOf(file: string | Uint8Array): { text: string; encode: (text: string) => Uint8Array } {
+  if (typeof file === 'string') return { text: file, encode: utf8 };
+  const text = decodeUtf8(file);
+  return text === undefined ? { text: latin1(file), encode: fromLatin1 } : { text, encode: utf8 };
 }
 
 /** What a file without PEM armour looks like. */
-function unarmoured(text: string, errors: KeyFileErrors): SshError {
-  const start = text.replace(/^\ufeff/, '').trimStart();
+function unknown(start: string, errors: KeyFileErrors): SshError {
   if (start === '') return errors.unsupported('empty', 'give a private key');
-  if (start.startsWith('PuTTY-User-Key-File-')) {
-    const advice = `\`puttygen ${errors.file} -O private-openssh-new -o NEW\` converts it`;
-    return errors.unsupported('a PuTTY key (PPK)', advice);
-  }
   if (/^---- BEGIN SSH2 [A-Z ]*PRIVATE KEY ----/.test(start)) {
     return errors.unsupported('a key of ssh.com (SSH2)', `\`ssh-keygen -i -f ${errors.file}\` converts it`);
   }
-  if (/^---- BEGIN SSH2 PUBLIC KEY ----|^(?:sk-)?(?:ssh|ecdsa)-[!-~]+[ \t]+AAAA/.test(start))
-    return givenPublic(errors);
+  if (/^---- BEGIN SSH2 PUBLIC KEY ----|^(?:sk-)?(?:ssh|ecdsa)-[!-~]+[ \t]+AAAA/.test(start)) {
+    return errors.givenPublic();
+  }
   if (/^0[\u0080-\uffff]/.test(start)) {
     const advice = `\`openssl pkey -inform DER -in ${errors.file}\` writes it as PEM`;
     return errors.unsupported('binary, perhaps DER', advice);
   }
   if (start.startsWith('{')) return errors.unsupported('JSON, perhaps a JWK', 'give a key in OpenSSH or PKCS#8 format');
   return errors.unsupported('no private key that puressh knows', 'its text should begin with -----BEGIN');
-}
-
-function givenPublic(errors: KeyFileErrors): SshError {
-  return errors.unsupported('a public key', 'give the private one, usually the file of the same name without .pub');
 }
 
 /** A signer for a private key in memory. */

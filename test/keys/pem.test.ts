@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parsePem } from '../../src/keys/pem.ts';
 
 const plain = '-----BEGIN PRIVATE KEY-----\nAQID\nBAUG\n-----END PRIVATE KEY-----\n';
-const block = { label: 'PRIVATE KEY', encrypted: false, bytes: Uint8Array.of(1, 2, 3, 4, 5, 6) };
+const block = { label: 'PRIVATE KEY', bytes: Uint8Array.of(1, 2, 3, 4, 5, 6) };
 
 describe('parsePem', () => {
   const variants: Record<string, string> = {
@@ -28,13 +28,26 @@ describe('parsePem', () => {
   it('reads several blocks', () => {
     const parameters = '-----BEGIN EC PARAMETERS-----\nBQA=\n-----END EC PARAMETERS-----\n';
     const blocks = parsePem(parameters + plain);
-    assert.deepEqual(blocks, [{ label: 'EC PARAMETERS', encrypted: false, bytes: Uint8Array.of(5, 0) }, block]);
+    assert.deepEqual(blocks, [{ label: 'EC PARAMETERS', bytes: Uint8Array.of(5, 0) }, block]);
   });
 
-  it('sees RFC 1421 headers, and that they say ENCRYPTED', () => {
-    const headers = 'Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0011\n\n';
-    assert.deepEqual(parsePem(plain.replace('AQID', `${headers}AQID`)), [{ ...block, encrypted: true }]);
-    assert.deepEqual(parsePem(plain.replace('AQID', 'Comment: mine\n\nAQID')), [block]);
+  it('sees RFC 1421 headers, and what they say about encryption', () => {
+    const dek = { cipher: 'AES-128-CBC', vector: '00aA' };
+    const cases: [string, object | undefined][] = [
+      ['Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00aA\n\n', dek],
+      ['Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC , 00aA\nComment: mine\n\n', dek],
+      ['  Proc-Type:4,ENCRYPTED\r\n  DEK-Info:AES-128-CBC,00aA\r\n', dek],
+      ['Proc-Type: 4,ENCRYPTED DEK-Info: AES-128-CBC,00aA ', dek],
+      ['DEK-Info: DES-CBC\n\n', { cipher: 'DES-CBC' }],
+      ['Proc-Type: 4,ENCRYPTED\n\n', {}],
+      ['Comment: mine\n\n', undefined],
+    ];
+    for (const [headers, encryption] of cases) {
+      for (const end of ['\n', ' ']) {
+        const text = plain.replace('AQID\n', `${headers}AQID${end}`);
+        assert.deepEqual(parsePem(text), [encryption === undefined ? block : { ...block, encryption }], headers);
+      }
+    }
   });
 
   it('reports what is not base64, and a block without end', () => {

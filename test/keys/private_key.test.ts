@@ -115,7 +115,13 @@ describe('parsePrivateKey, OpenSSH’s own keys', () => {
   const unreadable = (name: string) => shared(`openssh/sshkey/${name}`).skip;
   const file = (name: string) => readFileSync(shared(`openssh/sshkey/${name}`).path, 'utf8');
 
-  for (const [name, published] of Object.entries({ ed25519_1: 'ed25519_1', ecdsa_n: 'ecdsa_1', rsa_n: 'rsa_1' })) {
+  for (const [name, published] of Object.entries({
+    ed25519_1: 'ed25519_1',
+    ecdsa_n: 'ecdsa_1',
+    rsa_n: 'rsa_1',
+    rsa_1: 'rsa_1',
+    ecdsa_1: 'ecdsa_1',
+  })) {
     it(`reads ${name}, with its public key and fingerprint`, { skip: unreadable(name) }, () => {
       const { publicKey } = parsePrivateKey(file(name), crypto);
       assert.deepEqual(publicKey.blob, parsePublicKeyLine(file(`${published}.pub`)).blob);
@@ -138,10 +144,10 @@ describe('parsePrivateKey, OpenSSH’s own keys', () => {
     ['ed25519_1_pw', 'key-passphrase-needed', /encrypted \(aes256-ctr, bcrypt\)/],
     ['ecdsa_n_pw', 'key-passphrase-needed', /encrypted \(aes256-cbc, bcrypt\)/],
     ['rsa_n_pw', 'key-passphrase-needed', /encrypted \(aes256-cbc, bcrypt\)/],
-    ['rsa_1', 'key-format-unsupported', /is a PKCS#1 RSA key; `ssh-keygen -p -f FILE`/],
-    ['rsa_1_pw', 'key-format-unsupported', /is an encrypted PKCS#1 RSA key/],
-    ['ecdsa_1', 'key-format-unsupported', /is a SEC1 EC key; `ssh-keygen -p -f FILE`/],
-    ['ed25519_sk1', 'key-format-unsupported', /is the handle of a security key/],
+    ['rsa_1_pw', 'key-passphrase-needed', /encrypted \(AES-128-CBC\)/],
+    ['ecdsa_1_pw', 'key-passphrase-needed', /encrypted \(AES-128-CBC\)/],
+    ['ed25519_sk1', 'key-format-unsupported', /is the handle of a security key; .*ssh-add/],
+    ['ed25519_sk1_pw', 'key-format-unsupported', /is the handle of a security key/],
     ['ecdsa_sk1', 'key-format-unsupported', /security key/],
     ['mldsa44_ed25519_1', 'key-format-unsupported', /key of type ssh-mldsa/],
     ['ed25519_1.pub', 'key-format-unsupported', /is a public key; give the private one/],
@@ -160,7 +166,7 @@ describe('parsePrivateKey, files that it does not read', () => {
   const refused: [string, string, RegExp][] = [
     ['nothing', '', /is empty/],
     ['white space', ' \r\n', /is empty/],
-    ['a PuTTY key', 'PuTTY-User-Key-File-3: ssh-ed25519\r\nEncryption: none\r\n', /PuTTY key .*`puttygen FILE -O/],
+    ['a PuTTY key', 'PuTTY-User-Key-File-1: ssh-rsa\r\nEncryption: none\r\n', /PuTTY key of version 1; `puttygen FILE/],
     ['a key of ssh.com', '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n', /ssh\.com.*ssh-keygen -i -f FILE/],
     ['a public key in RFC 4716', '---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n', /public key/],
     ['SubjectPublicKeyInfo', armour('PUBLIC KEY', Uint8Array.of(1)), /public key/],
@@ -186,20 +192,20 @@ describe('parsePrivateKey, files that it does not read', () => {
 
   it('names the file when it is told its name, and makes that safe to show', () => {
     const name = '~/.ssh/id\u001b[31m';
-    const named = (file: string, code: 'key-corrupt' | 'key-format-unsupported' | 'key-passphrase-needed') =>
+    const named = (file: string, code: 'key-corrupt' | 'key-format-unsupported') =>
       assert.throws(() => parsePrivateKey(file, crypto, { name }), sshError(code, /~\/\.ssh\/id\\x1b\[31m/));
-    named(armour('RSA PRIVATE KEY', Uint8Array.of(1)), 'key-format-unsupported');
-    named(armour('ENCRYPTED PRIVATE KEY', Uint8Array.of(1)), 'key-passphrase-needed');
+    named(armour('DSA PRIVATE KEY', Uint8Array.of(1)), 'key-format-unsupported');
+    named(armour('ENCRYPTED PRIVATE KEY', Uint8Array.of(1)), 'key-corrupt');
     named(armour('PRIVATE KEY', Uint8Array.of(1)), 'key-corrupt');
   });
 
-  it('refuses PKCS#8 with a passphrase, as ssh-keygen and openssl write it', { skip: noKeygen || noOpenssl }, () =>
+  it('asks for the passphrase of PKCS#8, as ssh-keygen and openssl write it', { skip: noKeygen || noOpenssl }, () =>
     inScratch((path) => {
       output('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', 'secret', '-m', 'PKCS8', '-f', path('a')]);
       output('openssl', ['genpkey', '-algorithm', 'ed25519', '-aes256', '-pass', 'pass:secret', '-out', path('b')]);
       for (const name of ['a', 'b']) {
         const parse = () => parsePrivateKey(readFileSync(path(name)), crypto);
-        assert.throws(parse, sshError('key-passphrase-needed', /encrypted \(PKCS#8\)/));
+        assert.throws(parse, sshError('key-passphrase-needed', /encrypted \(PKCS#8, aes(?:128|256)-cbc\)/));
       }
     }),
   );
