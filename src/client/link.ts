@@ -108,6 +108,8 @@ export class Link implements DriverOwner {
       username: settings.username,
       methods: settings.auth,
       maxFailures: settings.maxAuthFailures,
+      signatures: settings.signatures,
+      identitiesOnly: settings.identitiesOnly,
       crypto,
     });
     const connection = new Connection({
@@ -119,6 +121,8 @@ export class Link implements DriverOwner {
       rekey: settings.rekey,
       limits: settings.limits,
       username: settings.username,
+      signatures: settings.signatures,
+      requireSignature: settings.requireSignature,
       compression: settings.compression,
       keepalive: settings.keepalive,
       window: settings.window,

@@ -1,6 +1,7 @@
 /** What a client can be told, with the defaults, and the checks of what a caller passes. */
 
 import { printable } from '../bytes/text.ts';
+import { defaultSignatures } from '../core/algorithms/lists.ts';
 import { abortSignal, callback, checkTable, elsewhere, flag, type OptionTable, object } from '../core/option_checks.ts';
 import {
   badArgument,
@@ -14,6 +15,7 @@ import {
   sideTable,
   withoutUndefined,
 } from '../core/options.ts';
+import { signatureAlgorithms } from '../keys/signature.ts';
 import { SSH_PORT } from '../wire/numbers.ts';
 import type { AuthMethod } from './auth.ts';
 import { type HostKeyPolicy, POLICY_CHOICES } from './host_key.ts';
@@ -50,8 +52,17 @@ export interface ConnectOptions extends SideOptions {
    */
   readonly hostKeyOrder?: 'known-first' | 'fixed' | undefined;
   readonly timeouts?: Partial<Timeouts> | undefined;
-  /** Refused attempts to log in before giving up. Default: 5. */
+  /** Refused attempts to log in before giving up; a key that the server was only asked about counts as well. Default: 5. */
   readonly maxAuthFailures?: number | undefined;
+  /** Whether of an agent's keys only those are tried that `auth` names too, such as by their public files. Default: false. */
+  readonly identitiesOnly?: boolean | undefined;
+  /** Whether a login that no key has signed for is an error: a server may let in whoever comes, to ask for secrets then. Default: false. */
+  readonly requireSignature?: boolean | undefined;
+  /**
+   * Signature algorithms that keys may log in with, by the names of plain keys, certificates included. Default: all that
+   * puressh makes, and SHA-1 (`ssh-rsa`) only where `algorithms` is `'legacy'`.
+   */
+  readonly signatures?: readonly string[] | undefined;
   /** Gives up connecting and logging in; has no effect after. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -73,6 +84,9 @@ export interface Settings extends SideSettings {
   readonly hostKey: HostKeyPolicy;
   readonly hostKeyOrder: 'known-first' | 'fixed';
   readonly maxAuthFailures: number;
+  readonly identitiesOnly: boolean;
+  readonly requireSignature: boolean;
+  readonly signatures: readonly string[];
   readonly signal: AbortSignal | undefined;
   readonly onBanner: ((text: string) => void) | undefined;
   readonly early: boolean;
@@ -87,6 +101,9 @@ const table: OptionTable<ConnectOptions> = {
   hostKeyOrder: elsewhere,
   timeouts: object,
   maxAuthFailures: elsewhere,
+  identitiesOnly: flag,
+  requireSignature: flag,
+  signatures: elsewhere,
   signal: abortSignal,
   early: flag,
   onBanner: callback,
@@ -94,7 +111,7 @@ const table: OptionTable<ConnectOptions> = {
 };
 
 /** With what `ClientOptions` adds. */
-const clientTable = { ...table, crypto: elsewhere };
+const clientTable = { ...table, crypto: elsewhere, dial: callback };
 
 /** Checks the options and adds the defaults; throws `bad-argument`. */
 export function settingsOf(options: ConnectOptions): Settings {
@@ -130,7 +147,8 @@ export function settingsOf(options: ConnectOptions): Settings {
     authTime: timeouts.auth,
     channelCloseTime: timeouts.channelClose,
   });
-  const { onBanner } = options;
+  const { onBanner, identitiesOnly = false, requireSignature = false } = options;
+  const signatures = signaturesOf(options.signatures, defaultSignatures(options.algorithms));
   const early = options.early === true;
   return {
     ...sideSettings(options, times),
@@ -141,8 +159,21 @@ export function settingsOf(options: ConnectOptions): Settings {
     hostKey,
     hostKeyOrder,
     maxAuthFailures,
+    identitiesOnly,
+    requireSignature,
+    signatures,
     signal,
     onBanner,
     early,
   };
+}
+
+function signaturesOf(given: ConnectOptions['signatures'], usual: readonly string[]): readonly string[] {
+  if (given === undefined) return usual;
+  const known = [...signatureAlgorithms.keys()];
+  if (!Array.isArray(given)) throw badArgument(`signatures must be a list of names, such as ${usual[0]}`);
+  const unknown: unknown = given.find((name) => !signatureAlgorithms.has(name));
+  if (unknown === undefined) return given;
+  const name = printable(String(unknown), 64);
+  throw badArgument(`signatures names "${name}", which puressh does not know; it knows ${known.join(', ')}`);
 }
