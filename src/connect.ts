@@ -15,6 +15,11 @@ import { SshClient } from './ssh_client.ts';
 export interface ClientOptions extends ConnectOptions {
   /** Default: `auto`. */
   readonly crypto?: CryptoChoice | undefined;
+  /**
+   * Makes the byte stream to the server in place of a TCP connection of the runtime, such as one through another server:
+   * `({ host, port }) => other.openTunnel(host, port)`. `connectOver`, which is given a stream, has no use for it.
+   */
+  readonly dial?: Dial | undefined;
 }
 
 /**
@@ -36,7 +41,7 @@ export async function connectTcp(runtime: Runtime, dial: Dial, options: ClientOp
   const { host, port, signal } = settingsOf(options);
   providerOf(runtime, options); // a mistake is told before anything is done
   const timeout = Math.min(options.timeouts?.connect ?? CONNECT_TIMEOUT, LONGEST_DELAY);
-  const pipe = await dial({ host, port, timeout, signal });
+  const pipe = await (options.dial ?? dial)({ host, port, timeout, signal });
   return connectPipe(runtime, pipe, options);
 }
 

@@ -10,6 +10,8 @@ import type { Link } from './link.ts';
 export interface TunnelOptions {
   /** Gives up waiting for the server; has no effect once the tunnel is open. */
   readonly signal?: AbortSignal | undefined;
+  /** Called once when the tunnel has ended in both directions. */
+  readonly onClosed?: (() => void) | undefined;
 }
 
 export async function openTunnel(
@@ -22,5 +24,7 @@ export async function openTunnel(
   requireInteger('port', port, 1, 65535);
   // Nobody connected to us to be the origin; servers only log it.
   const body = encodeFields(channelOpen['direct-tcpip'], { host, port, originHost: '127.0.0.1', originPort: 0 });
-  return await link.openChannel('direct-tcpip', { body, closesItself: true, signal: options.signal });
+  const { signal, onClosed } = options;
+  const extras = onClosed === undefined ? {} : { freed: onClosed };
+  return await link.openChannel('direct-tcpip', { body, closesItself: true, signal, extras });
 }
