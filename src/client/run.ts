@@ -3,6 +3,7 @@
  * command is never held up by output that nobody reads. RFC 4254 §6.5, §6.10.
  */
 
+import type { Agent } from '../agent/agent.ts';
 import { type Bytes, copy } from '../bytes/bytes.ts';
 import { ChunkQueue } from '../bytes/chunks.ts';
 import { utf8 } from '../bytes/text.ts';
@@ -32,6 +33,8 @@ export interface RunOptions {
   readonly maxOutput?: number | undefined;
   /** Environment variables; servers silently drop what they do not allow. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Forwarded while the command runs: see `SessionOptions`. */
+  readonly agent?: Agent | undefined;
 }
 
 /** What a command left behind. A code other than 0 is no error of `run`. */
@@ -48,11 +51,12 @@ const INPUT_STEP = 256 * 1024;
  * `request-failed` when the server refuses, `aborted`, or with what ended the channel or the connection.
  */
 export async function run(link: Link, command: string, options: RunOptions = {}): Promise<RunResult> {
-  const { signal, env } = options;
+  const { signal, env, agent } = options;
   const output = new Output(options);
   const session = await SessionChannel.open(link, {
     signal,
     env,
+    agent,
     stderr: (data, channel) => output.take(channel, 'stderr', data),
   });
   const { pipe } = session;

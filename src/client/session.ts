@@ -3,6 +3,7 @@
  * whether or not anybody reads its output.
  */
 
+import type { Agent } from '../agent/agent.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
 import { onAbort } from '../io/abort.ts';
@@ -22,6 +23,11 @@ export interface SessionOptions {
   readonly signal?: AbortSignal | undefined;
   /** Environment variables; servers silently drop what they do not allow. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /**
+   * An agent that programs on the server can use while the session lives, such as `agent()`. Whoever is root there can use it too.
+   * Servers silently drop what they do not allow. Of several on one connection the latest is used.
+   */
+  readonly agent?: Agent | undefined;
 }
 
 export class Session {
@@ -87,12 +93,13 @@ export class Session {
 
   /** Opens a session on which nothing runs yet. */
   static async open(link: Link, options: SessionOptions = {}): Promise<Session> {
-    const { signal, env } = options;
+    const { signal, env, agent } = options;
     let pipe: ChannelPipe | undefined;
     const stderr = new ByteSource((count) => pipe?.consumed(count), { keepUnread: KEPT_STDERR });
     const channel = await SessionChannel.open(link, {
       signal,
       env,
+      agent,
       stderr(data, from) {
         pipe = from;
         stderr.push(data);

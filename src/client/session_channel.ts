@@ -3,12 +3,14 @@
  * what is done with its bytes.
  */
 
+import type { Agent } from '../agent/agent.ts';
 import { decodeFields, encodeFields } from '../bytes/schema.ts';
 import { printable, toBytes } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import type { ChannelPipe } from '../io/channel_pipe.ts';
 import { EXTENDED_DATA_STDERR } from '../wire/connection.ts';
-import { channelRequest } from '../wire/requests.ts';
+import { AGENT_REQUEST, channelRequest } from '../wire/requests.ts';
+import { checkAgent, forwardAgent } from './agent_forwarding.ts';
 import type { Link } from './link.ts';
 
 /** How a program ended, as far as the server told. */
@@ -33,6 +35,8 @@ export interface SessionChannelOptions {
   readonly signal?: AbortSignal | undefined;
   /** Variables for the program; a mistake in them is told before anything is opened. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Forwarded, while the session lives. */
+  readonly agent?: Agent | undefined;
   /** See `ChannelOptions`. */
   readonly early?: boolean | undefined;
   /** What the program writes to stderr; to be given back with `consumed`. May be called before `open` resolves. */
@@ -50,6 +54,8 @@ export class SessionChannel {
 
   static async open(link: Link, options: SessionChannelOptions): Promise<SessionChannel> {
     const state = { exit: {} };
+    const { agent } = options;
+    checkAgent(agent);
     const variables = Object.entries(options.env ?? {}).map(([name, value]) => envBody(name, value));
     const pipe = await link.openChannel('session', {
       signal: options.signal,
@@ -62,6 +68,10 @@ export class SessionChannel {
         },
       },
     });
+    if (agent !== undefined) {
+      pipe.freed.then(forwardAgent(link, agent));
+      pipe.notify(AGENT_REQUEST);
+    }
     for (const body of variables) pipe.notify('env', body);
     return new SessionChannel(pipe, state);
   }

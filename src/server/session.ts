@@ -12,7 +12,7 @@ import { ChannelPipe } from '../io/channel_pipe.ts';
 import type { Driver } from '../io/driver.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { readPtyModes } from '../wire/pty_modes.ts';
-import { channelRequest } from '../wire/requests.ts';
+import { AGENT_CHANNEL, AGENT_REQUEST, channelRequest } from '../wire/requests.ts';
 import type { Login } from './handlers.ts';
 import { ProgramStreams } from './program_streams.ts';
 
@@ -81,6 +81,7 @@ export class ServerSession {
   onSignal: ((signal: string) => void) | undefined;
   /** Called when the client's terminal has another size, with `terminal` changed. */
   onResize: ((terminal: Terminal) => void) | undefined;
+  readonly #driver: Driver;
   readonly #parts: SessionParts;
   readonly #abort = new AbortController();
   readonly #environment = new Map<string, string>();
@@ -92,8 +93,10 @@ export class ServerSession {
   #channel: ChannelPipe | undefined;
   #streams: ProgramStreams | undefined;
   #pipeTaken = false;
+  #agentOffered = false;
 
-  private constructor(parts: SessionParts) {
+  private constructor(driver: Driver, parts: SessionParts) {
+    this.#driver = driver;
     this.#parts = parts;
     this.login = parts.login;
     const { environment = {} } = parts.login.permissions;
@@ -102,7 +105,7 @@ export class ServerSession {
 
   /** Confirms a channel that the client asked for, and serves a session on it. */
   static accept(driver: Driver, id: number, parts: SessionParts): void {
-    const session = new ServerSession(parts);
+    const session = new ServerSession(driver, parts);
     const channel = ChannelPipe.accept(driver, id, {
       extras: { request: (name, body) => session.#request(name, body), freed: parts.freed },
     });
@@ -174,6 +177,23 @@ export class ServerSession {
     return this.#channel as ChannelPipe;
   }
 
+  /** Whether the client forwards an agent to this session, and the user may use it. */
+  get hasAgent(): boolean {
+    return this.#agentOffered;
+  }
+
+  /**
+   * A connection to the client's agent, for `AgentClient` or a socket of the program. Rejects with `request-failed` where the client
+   * forwards none to this session, `channel-open-failed` where it refuses.
+   */
+  async agent(): Promise<BytePipe> {
+    if (this.#agentOffered && this.#state !== 'ended') {
+      return await ChannelPipe.connect(this.#driver, AGENT_CHANNEL, { closesItself: true });
+    }
+    const message = this.#agentOffered ? 'The session has ended' : 'The client forwards no agent to this session';
+    throw new SshError('request-failed', message, { fault: 'peer', phase: 'open' });
+  }
+
   /** A request of the client: whether it is granted. */
   #request(name: string, body: Uint8Array): boolean {
     switch (name) {
@@ -190,6 +210,8 @@ export class ServerSession {
         return this.#run({ kind: 'shell' });
       case 'subsystem':
         return this.#run({ kind: 'subsystem', name: decodeFields(channelRequest.subsystem, body, name).name });
+      case AGENT_REQUEST:
+        return this.#offerAgent(body);
       case 'window-change':
         return this.#resize(body);
       case 'signal': {
@@ -221,6 +243,13 @@ export class ServerSession {
     if (this.#state !== 'waiting' || this.#terminal !== undefined) return false;
     if (this.login.permissions.pty === false) return false;
     this.#terminal = { term: printable(term, 64), ...size, modes: readPtyModes(modes) };
+    return true;
+  }
+
+  #offerAgent(body: Uint8Array): boolean {
+    decodeFields(channelRequest[AGENT_REQUEST], body, AGENT_REQUEST);
+    if (this.#state !== 'waiting' || this.login.permissions.agentForwarding === false) return false;
+    this.#agentOffered = true;
     return true;
   }
 

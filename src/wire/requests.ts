@@ -1,5 +1,9 @@
 /** Bodies of channel requests, of channels to open, and of global requests: RFC 4254 §6, §7. */
 
+/** The request of a session that forwards an agent, and the kind of the channels that follow from it: OpenSSH's names. */
+export const AGENT_REQUEST = 'auth-agent-req@openssh.com';
+export const AGENT_CHANNEL = 'auth-agent@openssh.com';
+
 /** What follows `want reply` in CHANNEL_REQUEST, by request name. */
 export const channelRequest = {
   'pty-req': {
@@ -16,6 +20,7 @@ export const channelRequest = {
   subsystem: { name: 'text' },
   'window-change': { columns: 'uint32', rows: 'uint32', widthPixels: 'uint32', heightPixels: 'uint32' },
   signal: { signal: 'name' },
+  'auth-agent-req@openssh.com': {},
   'exit-status': { status: 'uint32' },
   'exit-signal': { signal: 'name', coreDumped: 'boolean', message: 'text', language: 'name' },
 } as const;

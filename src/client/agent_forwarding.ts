@@ -1,0 +1,69 @@
+/**
+ * An agent forwarded to sessions: channels that the server opens to it are served as long as a session lives that asked for that, and
+ * are refused otherwise. OpenSSH PROTOCOL.agent, RFC 9987 §5. Must not know what the agent is.
+ */
+
+import type { Agent } from '../agent/agent.ts';
+import { serveAgent } from '../agent/server.ts';
+import { SshError } from '../errors.ts';
+import { OpenFailureReason } from '../wire/numbers.ts';
+import { AGENT_CHANNEL } from '../wire/requests.ts';
+import type { Link } from './link.ts';
+
+/** Connections to the agent that a server may have open at once: each program there that signs has one, for a moment. */
+const MAX_CHANNELS = 32;
+
+const forwardings = new WeakMap<Link, Forwarding>();
+
+/** Serves `agent` to the server from now on; the function that is returned ends that for new channels. */
+export function forwardAgent(link: Link, agent: Agent): () => void {
+  let forwarding = forwardings.get(link);
+  if (forwarding === undefined) {
+    forwarding = new Forwarding(link);
+    forwardings.set(link, forwarding);
+  }
+  return forwarding.add(agent);
+}
+
+/** Throws `bad-argument` for what is no agent. */
+export function checkAgent(agent: Agent | undefined): void {
+  if (agent === undefined) return;
+  const { identities, sign } = (agent ?? {}) as Partial<Agent>;
+  if (typeof identities === 'function' && typeof sign === 'function') return;
+  throw new SshError('bad-argument', 'agent must be an agent: agent(), agentOf(…), or { identities, sign }');
+}
+
+class Forwarding {
+  readonly #link: Link;
+  /** Those of the sessions that live, the latest last. A channel does not say which session it is for. */
+  #agents: readonly { readonly agent: Agent }[] = [];
+  #channels = 0;
+  #stop: () => void = () => {};
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  add(agent: Agent): () => void {
+    const entry = { agent };
+    if (this.#agents.length === 0) this.#stop = this.#link.onChannel(AGENT_CHANNEL, (id) => this.#open(id));
+    this.#agents = [...this.#agents, entry];
+    return () => {
+      if (!this.#agents.includes(entry)) return;
+      this.#agents = this.#agents.filter((each) => each !== entry);
+      if (this.#agents.length === 0) this.#stop();
+    };
+  }
+
+  #open(id: number): void {
+    const latest = this.#agents.at(-1);
+    if (latest === undefined || this.#channels >= MAX_CHANNELS) {
+      const why = `no more than ${MAX_CHANNELS} connections to the agent at once`;
+      this.#link.refuseChannel(id, OpenFailureReason.resourceShortage, why);
+      return;
+    }
+    this.#channels++;
+    const freed = (): void => void this.#channels--;
+    serveAgent(this.#link.acceptChannel(id, { closesItself: true, extras: { freed } }), latest.agent);
+  }
+}
