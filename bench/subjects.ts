@@ -50,7 +50,7 @@ async function ownPrograms(): Promise<{ readonly programs: Program[]; readonly m
 }
 
 function puressh(runtime: string, version: string, program: readonly string[]): Program {
-  const main = fileURLToPath(new URL('build/src/cli/main.js', root));
+  const main = fileURLToPath(new URL('dist/cli/main.js', root));
   return {
     name: `puressh, ${runtime}`,
     version,

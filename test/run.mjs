@@ -172,7 +172,10 @@ async function main() {
   const tsc = toolOf('typescript', 'tsc');
   if (selected.has('lint')) await tool('lint', toolOf('@biomejs/biome', 'biome'), 'check', '.');
   if (selected.has('typecheck')) await tool('typecheck', tsc, '-p', 'tsconfig.json');
-  if (chosen.some((runtime) => runtime.compiled)) await tool('compile', tsc, '-p', 'tsconfig.test.json', '--noCheck');
+  if (chosen.some((runtime) => runtime.compiled)) {
+    await tool('compile', tsc, '-p', 'tsconfig.test.json', '--noCheck');
+    await tool('bundle', join(root, 'bundle.mjs'), 'build/command');
+  }
   if (chosen.some((runtime) => runtime.name !== 'node')) {
     try {
       installRuntimes();

@@ -8,8 +8,10 @@ import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Peer } from '../support/peers/peer.ts';
 
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const main = fileURLToPath(new URL(`../../src/cli/main.${extension}`, import.meta.url));
+/** From the source, or in the form in which it is published where the tests run compiled. */
+const main = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../src/cli/main.ts' : '../../command/main.js', import.meta.url),
+);
 
 /** The program and the arguments that stand before those of the command. */
 export const command: readonly string[] =
