@@ -52,7 +52,7 @@ export class Connection {
     const { auth, ...side } = sideOf(config, context);
     this.#auth = auth;
     const takeBulk = (): readonly Uint8Array[] | undefined => this.#mux.bulk();
-    this.#ahead = new Ahead(auth, { bears: () => this.quirks.channelsBeforeSuccess, send: context.send, takeBulk });
+    this.#ahead = new Ahead(auth, { bears: () => this.#bearsAhead, send: context.send, takeBulk });
     const send = (payload: Uint8Array): void => this.#ahead.send(payload);
     this.#mux = new Mux(config, { ...context, send, roundTrip: this.#roundTrip, measure: () => this.#askForLife() });
     this.#keepalive = new Keepalive(config.keepalive);
@@ -332,6 +332,10 @@ export class Connection {
   /** A request that any peer answers, if only by refusing it; it shows that the peer lives, and the round trip. */
   #askForLife(): void {
     this.#keepalive.sent(this.#mux.globals.request('keepalive@openssh.com', new Uint8Array(0), true));
+  }
+
+  get #bearsAhead(): boolean {
+    return this.quirks.channelsBeforeSuccess && !this.#transport.compressionDelayed;
   }
 
   #payload(payload: Uint8Array): void {

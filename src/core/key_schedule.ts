@@ -8,7 +8,7 @@ import { SshError } from '../errors.ts';
 import { type CipherRow, ciphers, type DirectionKeys } from './algorithms/ciphers.ts';
 import { type MacRow, macs } from './algorithms/macs.ts';
 import type { DirectionAlgorithms } from './events.ts';
-import type { Open, Seal } from './protection/types.ts';
+import type { Framing, Open, Seal } from './protection/types.ts';
 
 /** What the letters A to F are derived from. */
 export interface KeySource {
@@ -65,6 +65,10 @@ function needMac(mac: MacRow | undefined): MacRow {
   return mac;
 }
 
+function compressed<T extends Framing>(protection: T, { compression }: DirectionAlgorithms): T {
+  return compression === 'none' ? protection : { ...protection, compression };
+}
+
 /** The protection of the packets that leave in `direction`. */
 export function sealFor(
   crypto: CryptoProvider,
@@ -72,9 +76,10 @@ export function sealFor(
   direction: Direction,
   algorithms: DirectionAlgorithms,
 ): Seal {
-  return withKeys(source, direction, algorithms, (cipher, mac, keys) =>
+  const seal = withKeys(source, direction, algorithms, (cipher, mac, keys) =>
     cipher.kind === 'aead' ? cipher.seal(crypto, keys) : cipher.seal(crypto, keys, needMac(mac)),
   );
+  return compressed(seal, algorithms);
 }
 
 /** The opening of the packets that arrive in `direction`. */
@@ -84,7 +89,8 @@ export function openFor(
   direction: Direction,
   algorithms: DirectionAlgorithms,
 ): Open {
-  return withKeys(source, direction, algorithms, (cipher, mac, keys) =>
+  const open = withKeys(source, direction, algorithms, (cipher, mac, keys) =>
     cipher.kind === 'aead' ? cipher.open(crypto, keys) : cipher.open(crypto, keys, needMac(mac)),
   );
+  return compressed(open, algorithms);
 }

@@ -9,6 +9,7 @@ import { printable } from '../bytes/text.ts';
 import type { RandomSource } from '../crypto/provider.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
+import type { Deflater, Inflater } from './compression.ts';
 import { plainOpen, plainSeal } from './protection/none.ts';
 import { LENGTH_SIZE, type Open, type Seal } from './protection/types.ts';
 
@@ -38,6 +39,7 @@ export interface Traffic {
 /** Turns received bytes into payloads. */
 export class PacketReader implements Traffic {
   #open: Open = plainOpen;
+  #inflater: Inflater | undefined;
   #sequence: number;
   /** Bytes of the packet that is awaited, once its length is known. */
   #total: number | undefined;
@@ -82,7 +84,12 @@ export class PacketReader implements Traffic {
     if (resetSequence) this.#sequence = 0;
   }
 
-  /** The next payload, a view; `undefined` while its packet is not whole. Throws `protocol`, `integrity`. */
+  /** Decompresses the payloads that follow, or does not any more. */
+  decompress(inflater: Inflater | undefined): void {
+    this.#inflater = inflater;
+  }
+
+  /** The next payload, a view; `undefined` while its packet is not whole. Throws `protocol`, `integrity`, `limit`. */
   next(): Uint8Array | undefined {
     const open = this.#open;
     if (this.#total === undefined) {
@@ -120,7 +127,14 @@ export class PacketReader implements Traffic {
     }
     this.#sequence = (this.#sequence + 1) >>> 0;
     this.#exclusive = body.length === body.buffer.byteLength;
-    return body.subarray(1, end);
+    return this.#inflater === undefined ? body.subarray(1, end) : this.#inflated(body.subarray(1, end));
+  }
+
+  #inflated(compressed: Uint8Array): Uint8Array {
+    const payload = (this.#inflater as Inflater).inflate(compressed, this.#maxLength);
+    if (payload.length === 0) throw protocolError('A compressed packet holds no message');
+    this.#exclusive = payload.length === payload.buffer.byteLength;
+    return payload;
   }
 
   /** What stands where a packet must, when it is text: the error for the end of input in the middle of it. */
@@ -185,6 +199,7 @@ function keepFrom(memory: ArrayBufferLike, out: Uint8Array[], first: number): vo
 /** Turns payloads into bytes to send. */
 export class PacketWriter implements Traffic {
   #seal: Seal = plainSeal;
+  #deflater: Deflater | undefined;
   #sequence: number;
   #bytes = 0;
   #packets = 0;
@@ -220,8 +235,14 @@ export class PacketWriter implements Traffic {
     if (resetSequence) this.#sequence = 0;
   }
 
+  /** Compresses the payloads that follow, or does not any more. */
+  compress(deflater: Deflater | undefined): void {
+    this.#deflater = deflater;
+  }
+
   /** Pushes the packet of the payload, which is the parts one after the other, to `out`; returns its size in bytes. */
-  write(parts: readonly Uint8Array[], out: Uint8Array[]): number {
+  write(payload: readonly Uint8Array[], out: Uint8Array[]): number {
+    const parts = this.#deflater === undefined ? payload : [this.#deflater.deflate(payload)];
     const { blockSize, lengthCounts, tagSize } = this.#seal;
     let size = 0;
     for (const part of parts) size += part.length;

@@ -11,6 +11,8 @@ import { decode, encode } from '../wire/message.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
 import { messageName } from '../wire/table.ts';
 import { transport } from '../wire/transport.ts';
+import { userauth } from '../wire/userauth.ts';
+import { Compression, type CompressionLibrary } from './compression.ts';
 import type { Context } from './events.ts';
 import { buildExtInfo, readExtInfo } from './ext_info.ts';
 import { formatIdentification, IdentificationReader, type PeerIdentification } from './ident.ts';
@@ -28,6 +30,7 @@ export interface TransportConfig extends KexConfig {
   /** The software version of our identification, such as `puressh_0.1.0`. */
   readonly software: string;
   readonly rekey: RekeyLimits;
+  readonly compression?: CompressionLibrary | undefined;
   /** Extensions that we announce once the peer takes EXT_INFO. */
   readonly extensions: ReadonlyMap<string, string>;
 }
@@ -66,6 +69,7 @@ export class Transport {
   readonly #identification: Uint8Array;
   readonly #identificationReader: IdentificationReader;
   readonly #timers: TransportTimers;
+  readonly #compression: Compression;
   readonly #sent = new Uint8Array(REMEMBERED);
   readonly #pendingSeals: Seal[] = [];
   #peer: PeerIdentification | undefined;
@@ -89,6 +93,10 @@ export class Transport {
     this.#reader = new PacketReader(this.#input, config.limits.packetLength);
     this.#writer = new PacketWriter(config.random);
     this.#identificationReader = new IdentificationReader(this.#input, config.role, config.limits);
+    this.#compression = new Compression(config.compression, {
+      compress: (deflater) => this.#writer.compress(deflater),
+      decompress: (inflater) => this.#reader.decompress(inflater),
+    });
     this.#timers = new TransportTimers(config.limits, config.rekey.time);
     this.#kex = new KeyExchange(config, {
       send: (payload) => this.send(payload),
@@ -160,6 +168,11 @@ export class Transport {
     return this.#queue.gateOpen;
   }
 
+  /** Whether compression waits for the login: a client must send nothing behind an attempt that may succeed. */
+  get compressionDelayed(): boolean {
+    return this.#compression.delayed;
+  }
+
   /** Whether nothing but its packet is in the memory of the payload that is being processed. */
   get exclusive(): boolean {
     return this.#reader.exclusive;
@@ -225,7 +238,8 @@ export class Transport {
       this.#sent[this.#writer.sequence % REMEMBERED] = number;
       size += this.#writer.write(parts, out);
       this.#packetsOut++;
-      if (number === transport.newkeys.number) this.#writer.rekey(this.#pendingSeals.shift() as Seal, this.#kex.strict);
+      if (number === transport.newkeys.number) this.#switchSeal(this.#pendingSeals.shift() as Seal);
+      else if (number === userauth.success.number) this.#compression.loggedIn();
       else if (isWornOut(this.#config.rekey, this.#writer)) this.#rekeyIfOpen();
     }
     this.#sealed = [];
@@ -302,8 +316,14 @@ export class Transport {
     this.#queue.openGate(announce ? buildExtInfo(extensions) : undefined);
   }
 
+  #switchSeal(seal: Seal): void {
+    this.#writer.rekey(seal, this.#kex.strict);
+    this.#compression.sealWith(seal.compression);
+  }
+
   #openWith(open: Open): void {
     this.#reader.rekey(open, this.#kex.strict);
+    this.#compression.openWith(open.compression);
     this.#timers.keyExchange.stop();
     this.#timers.rekey.start();
   }
@@ -320,7 +340,9 @@ export class Transport {
     if (verdict === 'disconnect') {
       throw protocolError(`The peer sent ${messageName(number)} in phase ${phase}, where it is not allowed`, { phase });
     }
-    if (!this.#own(number, payload, sequence)) this.#host.payload(payload);
+    if (this.#own(number, payload, sequence)) return;
+    this.#host.payload(payload);
+    if (number === userauth.success.number) this.#compression.loggedIn();
   }
 
   /** Handles the transport's own messages; false for any other. */

@@ -11,6 +11,8 @@ export interface Framing {
   readonly lengthCounts: boolean;
   /** Bytes of MAC or tag after the packet. */
   readonly tagSize: number;
+  /** How payloads are compressed under the same keys; absent: not at all. */
+  readonly compression?: string;
 }
 
 /** Protects outgoing packets. */
