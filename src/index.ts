@@ -75,6 +75,18 @@ export type { ConnectOptions, Timeouts } from './client/options.ts';
 export type { ByteInput, RunOptions, RunResult } from './client/run.ts';
 export type { Session, SessionOptions } from './client/session.ts';
 export type { ExitStatus } from './client/session_channel.ts';
+export type { TunnelOptions } from './client/tunnel.ts';
+export { type PakoLike, type PakoStream, type ZlibOptions, zlibFrom } from './compression/zlib_from.ts';
+export type {
+  ConfigOrigin,
+  ConfiguredAlgorithms,
+  HostConfig,
+  JumpHost,
+  StrictHostKeyChecking,
+} from './config/host_config.ts';
+export { type ConfigFile, type ConfigLine, parseConfig, parseConfigOptions } from './config/parse.ts';
+export { type ConfigQuery, resolveConfig } from './config/resolve.ts';
+export type { ConfiguredOptions, HostConfigOptions, SshConfigOptions } from './configured.ts';
 export type { ClientOptions, CryptoChoice } from './connect.ts';
 export {
   type AlgorithmCategory,
@@ -139,8 +151,10 @@ export {
 } from './keys/public_key.ts';
 export { parseShownKey, type ShownKey } from './keys/shown_key.ts';
 export type { Signer } from './keys/signature.ts';
+export type { Presence } from './keys/sk_signature.ts';
 export type { ListenServerOptions, ServerOptions, SshServer } from './serve.ts';
 export {
+  type AuthorizedKeysGrant,
   type AuthorizedKeysLogin,
   type AuthorizedKeysLoginOptions,
   type AuthorizedKeysSource,
@@ -151,6 +165,7 @@ export type {
   Attempt,
   ForwardHandlers,
   ForwardTarget,
+  Grant,
   Login,
   LoginHandlers,
   LoginResult,
@@ -162,6 +177,12 @@ export type {
 } from './server/handlers.ts';
 export type { ServerCapacity, ServerTimeouts } from './server/options.ts';
 export type { Program, ProgramEnd, ServerSession, SessionHandlers, Start, Terminal } from './server/session.ts';
+export {
+  type CertificateGrant,
+  type UserCertificatesLogin,
+  type UserCertificatesOptions,
+  userCertificates,
+} from './server/user_certificates.ts';
 export type { CheckFileOptions } from './sftp/check_file.ts';
 export { type ReadFileOptions, SftpClient, type SftpStats } from './sftp/client.ts';
 export type { SftpClientOptions } from './sftp/client_options.ts';

@@ -22,6 +22,7 @@ const ranks: Readonly<Record<string, number>> = {
   core: 3,
   config: 3,
   'sftp/proto': 3,
+  compression: 3.5,
   io: 4,
   agent: 4.5,
   client: 5,
