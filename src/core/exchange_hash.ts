@@ -1,7 +1,9 @@
-/** The exchange hash H, one routine for all methods: RFC 4253 §8, RFC 5656 §4, RFC 8731 §3.1. */
+/** The exchange hash H, one routine for all methods: RFC 4253 §8, RFC 5656 §4, RFC 8731 §3.1, RFC 4419 §3. */
 
 import { Writer } from '../bytes/writer.ts';
 import type { Hash } from '../crypto/provider.ts';
+
+const NOTHING = new Uint8Array(0);
 
 /** What both sides know when the exchange ends. Identifications without CR LF, KEXINITs as payloads. */
 export interface ExchangeInputs {
@@ -10,6 +12,8 @@ export interface ExchangeInputs {
   readonly clientKexinit: Uint8Array;
   readonly serverKexinit: Uint8Array;
   readonly hostKey: Uint8Array;
+  /** Of a group exchange, as it is hashed: the sizes that the client asked for, p, g. */
+  readonly group?: Uint8Array;
   readonly clientPublic: Uint8Array;
   readonly serverPublic: Uint8Array;
 }
@@ -28,6 +32,7 @@ export function exchangeHash(hash: Hash, inputs: ExchangeInputs, secret: Uint8Ar
     .string(inputs.clientKexinit)
     .string(inputs.serverKexinit)
     .string(inputs.hostKey)
+    .raw(inputs.group ?? NOTHING)
     .string(inputs.clientPublic)
     .string(inputs.serverPublic)
     .raw(secret);

@@ -1,22 +1,31 @@
 /**
- * Key exchange, both roles: RFC 4253 §7–9, RFC 5656 §4, RFC 8731, strict key exchange. A state carries only what is valid in
- * it. Methods stay in their rows (`algorithms/exchanges.ts`); trust in the host key is a question to the driver.
+ * Key exchange, both roles: RFC 4253 §7–9, strict key exchange. A state carries only what is valid in it. Which messages go
+ * between the KEXINITs and the NEWKEYS is the method's (`exchange/`); trust in the host key is a question to the driver.
  */
 
 import { copy, equalBytes } from '../bytes/bytes.ts';
 import { wipe } from '../bytes/secret.ts';
-import type { AgreementSecret, CryptoProvider, RandomSource } from '../crypto/provider.ts';
-import { protocolError, SshError, toSshError } from '../errors.ts';
-import { parsePublicKey } from '../keys/public_key.ts';
-import { type Signer, verifySignature } from '../keys/signature.ts';
-import { ecdh } from '../wire/exchange.ts';
-import { decode, encode } from '../wire/message.ts';
-import { DisconnectReason } from '../wire/numbers.ts';
+import type { CryptoProvider, RandomSource } from '../crypto/provider.ts';
+import { protocolError, SshError } from '../errors.ts';
+import { parseShownKey, verifyShown } from '../keys/shown_key.ts';
+import type { Signer } from '../keys/signature.ts';
+import { encode } from '../wire/message.ts';
 import { messageName } from '../wire/table.ts';
 import { transport } from '../wire/transport.ts';
 import { type ExchangeRow, exchanges } from './algorithms/exchanges.ts';
 import type { AlgorithmLists } from './algorithms/lists.ts';
 import type { Context, Negotiated, Role } from './events.ts';
+import { agreementClient, agreementServer } from './exchange/agreement.ts';
+import { groupExchangeClient, groupExchangeServer } from './exchange/group_exchange.ts';
+import {
+  attempt,
+  type ClientEnd,
+  type ExchangeValues,
+  kexError,
+  type Method,
+  type MethodHost,
+  type ServerEnd,
+} from './exchange/method.ts';
 import { encodeSecret, exchangeHash } from './exchange_hash.ts';
 import { type KeySource, openFor, sealFor } from './key_schedule.ts';
 import type { Limits } from './limits.ts';
@@ -55,16 +64,8 @@ type State =
   | { readonly at: 'idle' }
   /** Our KEXINIT is out, the peer's is awaited. */
   | { readonly at: 'offered'; readonly ours: Uint8Array }
-  /** A client waits for the reply to its public value. */
-  | {
-      readonly at: 'asked';
-      readonly exchange: Exchange;
-      readonly secret: AgreementSecret;
-      readonly publicValue: Uint8Array;
-      readonly dropGuess: boolean;
-    }
-  /** A server waits for the client's public value. */
-  | { readonly at: 'listening'; readonly exchange: Exchange; readonly dropGuess: boolean }
+  /** The method's messages go back and forth. `dropGuess`: the next one is of a method that was not chosen. */
+  | { readonly at: 'running'; readonly exchange: Exchange; readonly method: Method; readonly dropGuess: boolean }
   /** Computing, or waiting for an answer about the host key; input is held meanwhile. */
   | { readonly at: 'finishing'; readonly exchange: Exchange }
   /** Our NEWKEYS is out, the peer's is awaited. */
@@ -152,34 +153,17 @@ export class KeyExchange {
     const row = exchanges.get(negotiated.kex);
     if (row === undefined) throw new SshError('not-supported', `Key exchange ${negotiated.kex} has no row`);
     const exchange: Exchange = { ours, theirs: copy(payload), negotiated, row };
-    if (role === 'server') {
-      this.#state = { at: 'listening', exchange, dropGuess };
-      return;
-    }
-    const { secret, publicValue } = this.#config.crypto.agreements[row.agreement].generate(this.#config.random);
-    this.#state = { at: 'asked', exchange, secret, publicValue, dropGuess };
-    this.#host.send(encode(ecdh.init, { publicValue }));
+    this.#state = { at: 'running', exchange, method: this.#method(exchange), dropGuess };
   }
 
   /** A message of the method, 30–49. */
   onExchange(payload: Uint8Array): void {
     const state = this.#state;
-    if (state.at !== 'asked' && state.at !== 'listening') {
+    if (state.at !== 'running') {
       throw protocolError(`${messageName(payload[0] as number)} where no key exchange method runs`);
     }
-    if (state.dropGuess) {
-      this.#state = { ...state, dropGuess: false };
-      return;
-    }
-    const expected = state.at === 'asked' ? ecdh.reply : ecdh.init;
-    if (payload[0] !== expected.number) {
-      throw protocolError(`Message ${payload[0]} where ${expected.name} must come`, {
-        disconnect: DisconnectReason.keyExchangeFailed,
-      });
-    }
-    this.#state = { at: 'finishing', exchange: state.exchange };
-    if (state.at === 'asked') this.#clientFinish(state.exchange, state.secret, state.publicValue, payload);
-    else this.#serverFinish(state.exchange, payload);
+    if (state.dropGuess) this.#state = { ...state, dropGuess: false };
+    else state.method.receive(payload);
   }
 
   /** The peer's NEWKEYS. Returns what was settled. */
@@ -192,21 +176,40 @@ export class KeyExchange {
     return state.exchange.negotiated;
   }
 
-  #clientFinish(exchange: Exchange, secret: AgreementSecret, publicValue: Uint8Array, payload: Uint8Array): void {
+  #method(exchange: Exchange): Method {
+    const { crypto, role } = this.#config;
+    const { row } = exchange;
+    if (role === 'client') {
+      const host = this.#methodHost<ClientEnd>(exchange, (end) => this.#clientFinish(exchange, end));
+      return row.kind === 'agreement' ? agreementClient(row.agreement(crypto), host) : groupExchangeClient(host);
+    }
+    const host = this.#methodHost<ServerEnd>(exchange, (end) => this.#serverFinish(exchange, end));
+    return row.kind === 'agreement' ? agreementServer(row.agreement(crypto), host) : groupExchangeServer(host);
+  }
+
+  #methodHost<End>(exchange: Exchange, finish: (end: End) => void): MethodHost<End> {
+    const { crypto, random } = this.#config;
+    return {
+      crypto,
+      random,
+      send: (payload) => this.#host.send(payload),
+      settle: (value, then) => this.#host.settle(value, then),
+      finished: (end) => {
+        this.#state = { at: 'finishing', exchange };
+        finish(end);
+      },
+    };
+  }
+
+  #clientFinish(exchange: Exchange, { hostKey, signature, values, shared }: ClientEnd): void {
     const { crypto } = this.#config;
-    const reply = decode(ecdh.reply, payload);
     const { hostKey: algorithm } = exchange.negotiated;
-    const hostKey = copy(reply.hostKey);
-    const key = attempt(() => parsePublicKey(hostKey, crypto));
-    const finished = attempt(() => crypto.agreements[exchange.row.agreement].finish(secret, reply.publicValue));
-    this.#host.settle(finished, (shared) => {
-      wipe(secret);
-      const source = this.#source(exchange, hostKey, publicValue, reply.publicValue, shared);
-      const verified = verifySignature(crypto, algorithm, key, source.exchangeHash, reply.signature);
-      this.#host.settle(verified, (valid) => {
-        if (!valid) throw kexError(`The signature of the host key (${algorithm}) over the key exchange is not valid`);
-        this.#trust(algorithm, hostKey, () => this.#switch(exchange, source));
-      });
+    const shown = attempt(() => parseShownKey(hostKey, crypto));
+    const source = this.#source(exchange, hostKey, values, shared);
+    const verified = verifyShown(crypto, algorithm, shown, source.exchangeHash, signature);
+    this.#host.settle(verified, (valid) => {
+      if (!valid) throw kexError(`The signature of the host key (${algorithm}) over the key exchange is not valid`);
+      this.#trust(algorithm, hostKey, () => this.#switch(exchange, source));
     });
   }
 
@@ -222,30 +225,20 @@ export class KeyExchange {
     });
   }
 
-  #serverFinish(exchange: Exchange, payload: Uint8Array): void {
-    const { crypto, random, hostKeys = [] } = this.#config;
-    const { publicValue: clientPublic } = decode(ecdh.init, payload);
+  #serverFinish(exchange: Exchange, { values, shared, reply }: ServerEnd): void {
+    const { hostKeys = [] } = this.#config;
     const { hostKey: algorithm } = exchange.negotiated;
     const signer = hostKeys.find((key) => key.algorithms.includes(algorithm));
     if (signer === undefined) throw new SshError('bad-argument', `No host key can sign ${algorithm}`);
-    const responded = attempt(() => crypto.agreements[exchange.row.agreement].respond(random, clientPublic));
-    this.#host.settle(responded, ({ publicValue, shared }) => {
-      const source = this.#source(exchange, signer.publicKey, clientPublic, publicValue, shared);
-      this.#host.settle(signer.sign(source.exchangeHash, algorithm), (signature) => {
-        this.#hostKey = signer.publicKey;
-        this.#host.send(encode(ecdh.reply, { hostKey: signer.publicKey, publicValue, signature }));
-        this.#switch(exchange, source);
-      });
+    const source = this.#source(exchange, signer.publicKey, values, shared);
+    this.#host.settle(signer.sign(source.exchangeHash, algorithm), (signature) => {
+      this.#hostKey = signer.publicKey;
+      this.#host.send(reply(signer.publicKey, signature));
+      this.#switch(exchange, source);
     });
   }
 
-  #source(
-    exchange: Exchange,
-    hostKey: Uint8Array,
-    clientPublic: Uint8Array,
-    serverPublic: Uint8Array,
-    shared: Uint8Array,
-  ): KeySource {
+  #source(exchange: Exchange, hostKey: Uint8Array, values: ExchangeValues, shared: Uint8Array): KeySource {
     const lines = this.#identifications;
     if (lines === undefined) throw protocolError('Key exchange before identification');
     const client = this.#config.role === 'client';
@@ -260,8 +253,7 @@ export class KeyExchange {
         clientKexinit: client ? exchange.ours : exchange.theirs,
         serverKexinit: client ? exchange.theirs : exchange.ours,
         hostKey,
-        clientPublic,
-        serverPublic,
+        ...values,
       },
       secret,
     );
@@ -281,27 +273,5 @@ export class KeyExchange {
     this.#state = { at: 'switching', exchange, open };
     this.#host.send(encode(transport.newkeys, {}));
     this.#host.sealWith(seal);
-  }
-}
-
-function kexError(message: string, cause?: unknown): SshError {
-  return new SshError('key-exchange-failed', message, {
-    fault: 'peer',
-    phase: 'key-exchange',
-    disconnect: DisconnectReason.keyExchangeFailed,
-    cause,
-  });
-}
-
-/** Runs `work` on values of the peer; what a primitive or a parser refuses there, now or later, is a failed key exchange. */
-function attempt<T>(work: () => T): T {
-  const fail = (error: unknown): never => {
-    throw kexError(`Key exchange failed: ${toSshError(error, 'crypto').message}`, error);
-  };
-  try {
-    const result = work();
-    return result instanceof Promise ? (result.catch(fail) as T) : result;
-  } catch (error) {
-    return fail(error);
   }
 }

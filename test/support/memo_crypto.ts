@@ -4,11 +4,14 @@
  */
 
 import { hex } from '../../src/bytes/text.ts';
-import type { Agreement, CryptoProvider, Ecdsa, Ed25519, MaybePromise, Rsa } from '../../src/crypto/provider.ts';
+import type { Agreement, CryptoProvider, Ecdsa, Ed25519, Kem, MaybePromise, Rsa } from '../../src/crypto/provider.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
+import { seededRandom } from './random.ts';
 
 /** Bytes that each agreement draws for a secret. */
 const DRAWN = { x25519: 32, p256: 32, p384: 48, p521: 66 } as const;
+
+const SEED = 32;
 
 /** `compute`, or what it gave for the same inputs before. Failures are not kept. */
 function memo<T>(compute: (...inputs: Uint8Array[]) => T): (...inputs: Uint8Array[]) => T {
@@ -36,6 +39,20 @@ function memoAgreement(agreement: Agreement, drawnSize: number): Agreement {
     generate: (random) => structuredClone(generate(random(drawnSize))),
     respond: (random, initiator) => structuredClone(respond(random(drawnSize), initiator)),
     finish: (secret, responder) => structuredClone(finish(secret, responder)),
+  };
+}
+
+/** How much a KEM draws is its own affair: each operation here draws a seed, and of that makes what the KEM draws. */
+function memoKem(kem: Kem): Kem {
+  const from = (drawn: Uint8Array | undefined) => seededRandom(hex(drawn as Uint8Array));
+  const generate = memo((drawn) => kem.generate(from(drawn)));
+  const encapsulate = memo((drawn, publicValue) => kem.encapsulate(from(drawn), publicValue as Uint8Array));
+  const decapsulate = memo((secret, ciphertext) => kem.decapsulate(secret as Uint8Array, ciphertext as Uint8Array));
+  return {
+    ...kem,
+    generate: (random) => structuredClone(generate(random(SEED))),
+    encapsulate: (random, publicValue) => structuredClone(encapsulate(random(SEED), publicValue)),
+    decapsulate: (secret, ciphertext) => structuredClone(decapsulate(secret, ciphertext)),
   };
 }
 
@@ -85,7 +102,10 @@ function memoRsa(rsa: Rsa): Rsa {
   };
 }
 
-const { agreements, ed25519, ecdsa, rsa } = pureProvider;
+const { agreements, kems, ed25519, ecdsa, rsa } = pureProvider;
+const modularPower = memo((base, exponent, modulus) =>
+  pureProvider.modularPower(base as Uint8Array, exponent as Uint8Array, modulus as Uint8Array),
+);
 
 /** Use this provider in wire tests. */
 export const memoCrypto: CryptoProvider = {
@@ -98,6 +118,12 @@ export const memoCrypto: CryptoProvider = {
     p384: memoAgreement(agreements.p384, DRAWN.p384),
     p521: memoAgreement(agreements.p521, DRAWN.p521),
   },
+  kems: {
+    mlkem768: memoKem(kems.mlkem768),
+    mlkem1024: memoKem(kems.mlkem1024),
+    sntrup761: memoKem(kems.sntrup761),
+  },
+  modularPower: (base, exponent, modulus) => modularPower(base, exponent, modulus).slice(),
   ed25519: memoEd25519(ed25519),
   ecdsa: { p256: memoEcdsa(ecdsa.p256), p384: memoEcdsa(ecdsa.p384), p521: memoEcdsa(ecdsa.p521) },
   rsa: memoRsa(rsa),

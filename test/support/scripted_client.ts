@@ -205,7 +205,7 @@ export class ScriptedClient extends ScriptedEnd {
 
   #agreement(): Agreement {
     const row = exchanges.get(this.settle().kex);
-    assert.ok(row !== undefined);
-    return this.crypto.agreements[row.agreement];
+    assert.ok(row?.kind === 'agreement');
+    return row.agreement(this.crypto);
   }
 }

@@ -63,8 +63,8 @@ export class ScriptedPeer extends ScriptedEnd {
   replyTo(clientPublic: Uint8Array): MessageOf<typeof ecdh.reply> {
     const negotiated = this.settle();
     const row = exchanges.get(negotiated.kex);
-    assert.ok(row !== undefined);
-    const responded = this.crypto.agreements[row.agreement].respond(this.options.random, clientPublic);
+    assert.ok(row?.kind === 'agreement');
+    const responded = row.agreement(this.crypto).respond(this.options.random, clientPublic);
     assert.ok(!(responded instanceof Promise));
     const { publicValue, shared } = responded;
     const { publicKey: hostKey } = this.hostKey;
