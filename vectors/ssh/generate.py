@@ -1,5 +1,5 @@
 """
-Makes packets.json and keys.json: `python3 vectors/ssh/generate.py`, with the package `cryptography` (OpenSSL underneath).
+Makes packets.json, keys.json and compression.json: `python3 vectors/ssh/generate.py`, with the package `cryptography` (OpenSSL underneath).
 
 Written from the texts of RFC 4251 §5, RFC 4253 §6, §6.3, §7.2 and §8, RFC 2104 §5, RFC 4344 §4, RFC 5647 §7, RFC 6668, RFC 8731 §3.1, and OpenSSH's
 PROTOCOL (§1.5 encrypt-then-MAC, §1.6 AES-GCM) and PROTOCOL.chacha20poly1305. Shares no code with puressh, and no library either.
@@ -11,6 +11,7 @@ import hmac
 import json
 import pathlib
 import struct
+import zlib
 
 import cryptography
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -306,6 +307,25 @@ def direction_rows():
         yield row
 
 
+# Compression
+
+FLUSHES = {"partial": zlib.Z_PARTIAL_FLUSH, "sync": zlib.Z_SYNC_FLUSH}
+
+
+def compression_rows():
+    """RFC 4253 §6.2: one zlib stream (RFC 1950) over payloads, each of which ends with a flush."""
+    text = b"".join(string(b"name") + draw("compression", 8) for _ in range(400))
+    payloads = [b"\x05" + string(b"ssh-userauth"), b"\x02", text, text[:7], bytes(35000), draw("noise", 3000), text]
+    for flush, number in FLUSHES.items():
+        for level in (1, 6, 9):
+            stream = zlib.compressobj(level)
+            yield {
+                "name": f"level {level}, {flush} flush",
+                "payloads": [hashlib.sha256(payload).hexdigest() for payload in payloads],
+                "compressed": [(stream.compress(payload) + stream.flush(number)).hex() for payload in payloads],
+            }
+
+
 def group(section, rows, **shared):
     return {
         "source": f"vectors/ssh/generate.py with the Python package cryptography {cryptography.__version__}",
@@ -320,6 +340,13 @@ def save(name, content):
     (HERE / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+save(
+    "compression.json",
+    {
+        **group("RFC 4253 §6.2, RFC 1950, RFC 1951", compression_rows()),
+        "source": f"vectors/ssh/generate.py with zlib {zlib.ZLIB_RUNTIME_VERSION} of CPython",
+    },
+)
 save(
     "packets.json",
     group(
