@@ -80,14 +80,11 @@ const chachaPoly: KeyCipher = {
   },
 };
 
-const aes256Cbc = chaining('aes256-cbc', 32, 16);
-
 /** Every cipher that OpenSSH encrypts key files with, by its name. */
 export const keyCiphers: ReadonlyMap<string, KeyCipher> = new Map<string, KeyCipher>([
   ['aes128-cbc', chaining('aes128-cbc', 16, 16)],
   ['aes192-cbc', chaining('aes192-cbc', 24, 16)],
-  ['aes256-cbc', aes256Cbc],
-  ['rijndael-cbc@lysator.liu.se', aes256Cbc],
+  ['aes256-cbc', chaining('aes256-cbc', 32, 16)],
   ['3des-cbc', chaining('3des-cbc', 24, 8)],
   ['aes128-ctr', counterMode('aes128-ctr', 16)],
   ['aes192-ctr', counterMode('aes192-ctr', 24)],
@@ -96,6 +93,11 @@ export const keyCiphers: ReadonlyMap<string, KeyCipher> = new Map<string, KeyCip
   ['aes256-gcm@openssh.com', galois('aes256-gcm', 32)],
   ['chacha20-poly1305@openssh.com', chachaPoly],
 ]);
+
+/** The row of a name; OpenSSH before 7.6 had another one for AES-256-CBC. */
+export function namedCipher(name: string): KeyCipher | undefined {
+  return keyCiphers.get(name === 'rijndael-cbc@lysator.liu.se' ? 'aes256-cbc' : name);
+}
 
 /** A row of the table that is known to be there. */
 export function keyCipher(name: CbcName | 'aes256-ctr'): KeyCipher {

@@ -9,9 +9,9 @@ export class KeyFileErrors {
   readonly file: string;
   readonly #subject: string;
 
-  constructor(name: string | undefined) {
+  constructor(name: string | undefined, kind: 'private' | 'public' = 'private') {
     this.file = name === undefined ? 'FILE' : printable(name);
-    this.#subject = name === undefined ? 'The private key' : `The private key file ${this.file}`;
+    this.#subject = name === undefined ? `The ${kind} key` : `The ${kind} key file ${this.file}`;
   }
 
   /** `what` reads as in "is a PKCS#1 key"; `advice` is what to do. */

@@ -9,7 +9,7 @@ import { Reader } from '../bytes/reader.ts';
 import { wipe } from '../bytes/secret.ts';
 import { printable, utf8 } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
-import { keyCiphers } from './key_cipher.ts';
+import { namedCipher } from './key_cipher.ts';
 import type { KeyFile, Opening } from './key_file.ts';
 import type { KeyFileErrors } from './key_file_errors.ts';
 import { ecdsaSecret, keyPairOf, type PrivateKey, type PrivateKeySecret } from './key_pair.ts';
@@ -104,7 +104,7 @@ function decrypt(envelope: Envelope, opening: Opening): Uint8Array {
   const { crypto, errors, bounds } = opening;
   const { section, tag } = envelope;
   const how = `${printable(envelope.cipher, 40)}, ${printable(envelope.kdf, 40)}`;
-  const cipher = keyCiphers.get(envelope.cipher);
+  const cipher = namedCipher(envelope.cipher);
   const advice = 'encrypt it anew where it can be opened, with `ssh-keygen -p -Z aes256-ctr`';
   if (cipher === undefined) throw errors.cipherUnsupported(printable(envelope.cipher, 40), advice);
   if (envelope.kdf !== 'bcrypt') throw errors.cipherUnsupported(`a key from ${printable(envelope.kdf, 40)}`, advice);

@@ -14,17 +14,20 @@ export const PBES2 = '1.2.840.113549.1.5.13';
 export const PBKDF2 = '1.2.840.113549.1.5.12';
 const SCRYPT = '1.3.6.1.4.1.11591.4.11';
 
-export const prfs: Readonly<Record<string, HashName>> = {
+export const HMAC_SHA256 = '1.2.840.113549.2.9';
+export const AES256_CBC = '2.16.840.1.101.3.4.1.42';
+
+const prfs: Readonly<Record<string, HashName>> = {
   '1.2.840.113549.2.7': 'sha1',
-  '1.2.840.113549.2.9': 'sha256',
+  [HMAC_SHA256]: 'sha256',
   '1.2.840.113549.2.10': 'sha384',
   '1.2.840.113549.2.11': 'sha512',
 };
 
-export const schemes: Readonly<Record<string, CbcName>> = {
+const schemes: Readonly<Record<string, CbcName>> = {
   '2.16.840.1.101.3.4.1.2': 'aes128-cbc',
   '2.16.840.1.101.3.4.1.22': 'aes192-cbc',
-  '2.16.840.1.101.3.4.1.42': 'aes256-cbc',
+  [AES256_CBC]: 'aes256-cbc',
   '1.2.840.113549.3.7': '3des-cbc',
 };
 

@@ -4,7 +4,7 @@
  * around the block are all accepted. Must not know what the blocks hold.
  */
 
-import { fromBase64 } from '../bytes/text.ts';
+import { base64, fromBase64 } from '../bytes/text.ts';
 
 /** One block of armour. */
 export interface PemBlock {
@@ -68,4 +68,16 @@ function blockOf(label: string, content: string): PemBlock {
   const [, cipher, vector] = dek ?? [];
   const encryption = { ...(cipher === undefined ? {} : { cipher }), ...(vector === undefined ? {} : { vector }) };
   return { label, bytes, encryption };
+}
+
+/** A block of armour with lines of `width` characters: 64 in RFC 7468, 70 in the files of OpenSSH. */
+export function formatPem(label: string, bytes: Uint8Array, width = 64): string {
+  return `-----BEGIN ${label}-----\n${wrapped(base64(bytes), width)}-----END ${label}-----\n`;
+}
+
+/** `text` in lines of at most `width` characters, each with its end. */
+export function wrapped(text: string, width: number): string {
+  let lines = '';
+  for (let at = 0; at < text.length; at += width) lines += `${text.slice(at, at + width)}\n`;
+  return lines;
 }
