@@ -61,6 +61,7 @@ export {
   type IdentitiesMethod,
   type KeyboardMethod,
   type KeyboardRequest,
+  type KeyMaterialOptions,
   key,
   keyboardInteractive,
   type PasswordMethod,
@@ -136,11 +137,21 @@ export {
   USER_EXTENSIONS,
   verifyCertificate,
 } from './keys/certificate.ts';
+export { keyFingerprint } from './keys/fingerprint.ts';
 export type { ForwardPermit } from './keys/forward_permit.ts';
 export type { KeyRequest } from './keys/generate.ts';
+export type { KdfLimits } from './keys/kdf_limits.ts';
+export type { KeyFileFormat } from './keys/key_file.ts';
 export type { KeyOptions } from './keys/key_options.ts';
 export type { PrivateKey, PrivateKeySecret } from './keys/key_pair.ts';
-export { type PrivateKeyOptions, parsePrivateKey, signerOf } from './keys/private_key.ts';
+export {
+  type PeekedKey,
+  type PrivateKeyOptions,
+  parsePrivateKey,
+  peekPrivateKey,
+  signerOf,
+} from './keys/private_key.ts';
+export { formatPrivateKey, type PrivateKeyFormat, type WrittenFormat } from './keys/private_key_format.ts';
 export {
   type EcdsaKeyType,
   fingerprint,
@@ -149,6 +160,12 @@ export {
   type PublicKeyParts,
   type SecurityKeyType,
 } from './keys/public_key.ts';
+export {
+  formatPublicKey,
+  type PublicKeyFile,
+  type PublicKeyFormat,
+  parsePublicKeyFile,
+} from './keys/public_key_file.ts';
 export { parseShownKey, type ShownKey } from './keys/shown_key.ts';
 export type { Signer } from './keys/signature.ts';
 export type { Presence } from './keys/sk_signature.ts';
