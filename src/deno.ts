@@ -1,5 +1,15 @@
 /** puressh for Deno: everything of `puressh`, connections over TCP both ways, and the files of the machine and the user. */
 
+import type { HostConfig } from './config/host_config.ts';
+import {
+  type ConfigParts,
+  type ConfiguredOptions,
+  connectOptionsOf,
+  type HostConfigOptions,
+  hostConfigWith,
+  type SshConfigOptions,
+  sshConfigWith,
+} from './configured.ts';
 import { type ClientOptions, connectPipe, connectTcp, type Runtime } from './connect.ts';
 import { nodeCrypto } from './crypto/native/node.ts';
 import { type TcpForwardingRules, tcpForwardingOver } from './forwarding.ts';
@@ -8,9 +18,13 @@ import type { ByteStreams } from './io/streams.ts';
 import { createServerIn, type ListenServerOptions, listenTcp, type ServerOptions, type SshServer } from './serve.ts';
 import type { ForwardHandlers } from './server/handlers.ts';
 import type { SshClient } from './ssh_client.ts';
+import { configFiles, namedFiles } from './transports/config_files.ts';
+import { agent } from './transports/deno_agent.ts';
 import { denoFiles } from './transports/deno_files.ts';
+import { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
 import { listenDeno } from './transports/deno_listener.ts';
 import { dialDeno } from './transports/deno_socket.ts';
+import { localFacts, nodeConfigSystem } from './transports/node_config.ts';
 
 export * from './index.ts';
 export { agent } from './transports/deno_agent.ts';
@@ -23,6 +37,40 @@ const runtime: Runtime = { crypto: nodeCrypto, files: denoFiles };
 /** Connects to `host` at `port` and logs in. Rejects with an `SshError`: see its codes. */
 export function connect(options: ClientOptions): Promise<SshClient> {
   return connectTcp(runtime, dialDeno, options);
+}
+
+/**
+ * What the user's ssh_config(5) says about a host, as options of `connect`: `connect({ ...(await sshConfig('box')), signal })`. Files
+ * that are missing count as empty. Rejects with `bad-config`, which names file and line, `not-supported` for a keyword that
+ * cannot be passed over, `bad-local-file`.
+ */
+export function sshConfig(host: string, options?: SshConfigOptions): Promise<ConfiguredOptions> {
+  return sshConfigWith(configParts(), host, options);
+}
+
+/** The same as values, for programs that decide themselves; `connectOptions` makes options of `connect` of them. */
+export function hostConfig(host: string, options?: HostConfigOptions): Promise<HostConfig> {
+  return hostConfigWith(configParts(), host, options);
+}
+
+/** Options of `connect` for what `hostConfig` has found; `options` as for it, since servers on the way are looked up now. */
+export function connectOptions(config: HostConfig, options: SshConfigOptions = {}): Promise<ConfiguredOptions> {
+  return connectOptionsOf(configParts(), config, options);
+}
+
+function configParts(): ConfigParts {
+  const system = nodeConfigSystem();
+  return {
+    ...namedFiles(system),
+    files: (file) => configFiles(system, file),
+    facts: localFacts,
+    keyFile,
+    agent,
+    knownHosts,
+    acceptNew,
+    crypto: nodeCrypto.auto,
+    connect,
+  };
 }
 
 /** Connects over any byte stream and logs in. It belongs to the client from now on, and is closed when that fails. */

@@ -6,8 +6,10 @@
 import { decodeLenient, printable } from '../bytes/text.ts';
 import { badConfig, type ConfigFile, type ConfigLine, MAX_CONFIG_FILE, parseConfig } from '../config/parse.ts';
 import { MAX_INCLUDE_DEPTH } from '../config/reading.ts';
+import { parsePublicKeyLine } from '../keys/public_key_line.ts';
 import { isGlob, matches, parseGlob } from '../sftp/glob_pattern.ts';
 import { fileError, isMissing } from './file_error.ts';
+import { expandHome } from './home.ts';
 
 /** What a runtime has to bring along. Failures are the runtime's own. */
 export interface ConfigSystem {
@@ -38,6 +40,26 @@ export async function configFiles(system: ConfigSystem, file?: string): Promise<
   const own = await loader.load(`${loader.userFolder}/config`, loader.userFolder, 'safe');
   const common = await loader.load(`${system.folder}/ssh_config`, system.folder, 'any');
   return [own, common].filter((each) => each !== undefined);
+}
+
+/** Files that a configuration names, with a `~` in front or not. */
+export interface NamedFiles {
+  exists(path: string): Promise<boolean>;
+  /** The blob of the public key, or the certificate, in a file. Rejects with `bad-local-file` and the codes of key files. */
+  publicBlob(path: string): Promise<Uint8Array>;
+}
+
+export function namedFiles(system: ConfigSystem): NamedFiles {
+  const whole = (path: string): string => expandHome(path, () => system.home);
+  return {
+    exists: (path) => system.exists(whole(path)),
+    async publicBlob(path) {
+      const bytes = await system.read(whole(path)).catch((error) => {
+        throw fileError('read', path, error);
+      });
+      return parsePublicKeyLine(decodeLenient(bytes)).blob;
+    },
+  };
 }
 
 class Loader {

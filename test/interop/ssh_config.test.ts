@@ -37,7 +37,7 @@ function sshSays(args: readonly string[]): ReadonlyMap<string, readonly string[]
 type Printed = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** What OpenSSH has where no file says anything. */
-const defaults = available ? (sshSays(['-F', 'none', 'host']) as ReadonlyMap<string, readonly string[]>) : new Map();
+const defaults: ReadonlyMap<string, readonly string[]> = (available && sshSays(['-F', 'none', 'host'])) || new Map();
 
 const yesNo = (flag: boolean): string => (flag ? 'yes' : 'no');
 const trueFalse = (flag: boolean): string => (flag ? 'true' : 'false');
