@@ -7,8 +7,9 @@ import type { Prompt } from '../core/events.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { PrivateKey } from '../keys/key_pair.ts';
-import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
-import type { Signer } from '../keys/signature.ts';
+import { signerOf } from '../keys/private_key.ts';
+import { type Signer, whenReady } from '../keys/signature.ts';
+import { type KeyFileOptions, signerOfFile, withCertificate } from './key_material.ts';
 
 /** Log in with a key. */
 export interface PublicKeyMethod {
@@ -87,23 +88,47 @@ export function password(
   };
 }
 
+/** Options of `key`. */
+export interface KeyMaterialOptions extends KeyFileOptions {
+  /** A certificate that the server is shown in place of the key: what stands in a file `-cert.pub`, as text or bytes. */
+  readonly certificate?: string | Uint8Array | undefined;
+}
+
 /**
  * Log in with a private key: the text or bytes of a key file, a parsed key, or anything that signs, such as an agent's
- * key. It is signed with at once, without asking the server first whether it would do.
+ * key. It is signed with at once, without asking the server first whether it would do, unless that takes a passphrase that is
+ * not there yet, or the signer says so (`queryFirst`). A text in place of options is the name.
  */
-export function key(material: string | Uint8Array | PrivateKey | Signer, name?: string): PublicKeyMethod {
+export function key(
+  material: string | Uint8Array | PrivateKey | Signer,
+  options: string | KeyMaterialOptions = {},
+): PublicKeyMethod {
   if (!['string', 'object'].includes(typeof material) || material === null) {
     throw new SshError('bad-argument', `key() takes a key file's content, a key, or a signer, not ${typeof material}`);
   }
+  const named = typeof options === 'string' ? { name: options } : options;
+  if (typeof named !== 'object' || named === null) {
+    throw new SshError('bad-argument', `key() takes a name or options behind the key, not ${typeof named}`);
+  }
+  const { name, certificate } = named;
   return {
     method: 'publickey',
     ...(name === undefined ? {} : { name }),
     signer(crypto) {
-      if (material instanceof PrivateKey) return signerOf(crypto, material);
-      if (typeof material !== 'string' && !(material instanceof Uint8Array)) return material;
-      return signerOf(crypto, parsePrivateKey(material, crypto, name === undefined ? {} : { name }));
+      const signer = plainSigner(crypto, material, named);
+      return certificate === undefined ? signer : whenReady(signer, (plain) => withCertificate(plain, certificate));
     },
   };
+}
+
+function plainSigner(
+  crypto: CryptoProvider,
+  material: string | Uint8Array | PrivateKey | Signer,
+  options: KeyFileOptions,
+): MaybePromise<Signer> {
+  if (material instanceof PrivateKey) return signerOf(crypto, material);
+  if (typeof material !== 'string' && !(material instanceof Uint8Array)) return material;
+  return signerOfFile(crypto, material, options);
 }
 
 /** Log in by answering what the server asks, such as one-time codes: any number of rounds and prompts. */

@@ -5,6 +5,7 @@
 
 import { equalBytes } from '../bytes/bytes.ts';
 import { SshError } from '../errors.ts';
+import { certified, isCertificateType, parseCertificate } from '../keys/certificate.ts';
 import type { Signer } from '../keys/signature.ts';
 
 /** A key that may be tried. */
@@ -50,11 +51,21 @@ export function orderIdentities(
   for (const identity of explicit) {
     const { signer } = identity;
     const isLocked = signer.queryFirst === true || isPublicOnly(signer);
-    const twin = isLocked ? fromAgent.find((other) => isSame(other, identity)) : undefined;
+    const twin = isLocked ? twinOf(identity, fromAgent) : undefined;
     if (twin !== undefined) matching.push(twin);
     else if (!isPublicOnly(signer)) here.push(identity);
   }
   return withoutRepeats([...here, ...matching, ...(identitiesOnly ? [] : fromAgent)]);
+}
+
+/** The agent's key that signs as this one would; where a certificate is named, its key will do. */
+function twinOf(identity: Identity, fromAgent: readonly Identity[]): Identity | undefined {
+  const twin = fromAgent.find((other) => isSame(other, identity));
+  const { keyType, publicKey } = identity.signer;
+  if (twin !== undefined || !isCertificateType(keyType)) return twin;
+  const certificate = parseCertificate(publicKey);
+  const plain = fromAgent.find(({ signer }) => equalBytes(signer.publicKey, certificate.key.blob));
+  return plain && { signer: certified(plain.signer, certificate), source: plain.source };
 }
 
 /**

@@ -38,6 +38,8 @@ export class Login {
   readonly #tried: string[] = [];
   #current: { readonly candidate: Candidate | undefined; readonly what: string } | undefined;
   #failures = 0;
+  /** Why a key was not used that the server would have taken: its passphrase is missing, or wrong. */
+  #locked: SshError | undefined;
   /** Why a round of prompts could not be answered. */
   #unanswered: string | undefined;
 
@@ -110,6 +112,7 @@ export class Login {
     const { candidate, what } = current;
     if (candidate === undefined) return; // `none` only asks for the list
     if (question.cause !== undefined) {
+      if (question.cause.code !== 'agent-failed') this.#locked ??= question.cause;
       this.#tried.push(`${what} (${question.cause.message})`);
       return;
     }
@@ -183,7 +186,8 @@ export class Login {
   #failed(question: CredentialsQuestion, detail: string): SshError {
     const accepts = question.methods?.length ? question.methods.join(', ') : 'nothing more';
     const tried = this.#tried.length === 0 ? 'nothing' : this.#tried.join(', ');
-    return authFailed(`Login as ${this.#user} failed: tried ${tried}; the server accepts ${accepts}; ${detail}`);
+    const message = `Login as ${this.#user} failed: tried ${tried}; the server accepts ${accepts}; ${detail}`;
+    return authFailed(message, this.#locked);
   }
 }
 
@@ -198,8 +202,9 @@ function texts(answers: readonly string[]): readonly string[] {
   return answers.map(secret);
 }
 
-function authFailed(message: string): SshError {
-  return new SshError('auth-failed', message, {
+function authFailed(message: string, locked?: SshError): SshError {
+  return new SshError(locked?.code ?? 'auth-failed', message, {
+    cause: locked,
     fault: 'policy',
     phase: 'authentication',
     disconnect: DisconnectReason.noMoreAuthMethodsAvailable,

@@ -5,8 +5,10 @@
 
 import type { MaybePromise } from '../crypto/provider.ts';
 import type { SshError } from '../errors.ts';
+import type { Certificate } from '../keys/certificate.ts';
 import type { PublicKey } from '../keys/public_key.ts';
 import type { Signer } from '../keys/signature.ts';
+import type { Presence } from '../keys/sk_signature.ts';
 
 export type Role = 'client' | 'server';
 
@@ -43,8 +45,17 @@ export type LoginAttempt =
   | { readonly method: 'none' }
   /** `newPassword`: the client wants the password changed to this (RFC 4252 §8). */
   | { readonly method: 'password'; readonly password: string; readonly newPassword?: string }
-  /** The client has proved that it holds this key. */
-  | { readonly method: 'publickey'; readonly algorithm: string; readonly publicKey: PublicKey }
+  /**
+   * The client has proved that it holds this key. `certificate`: what it showed the key in; its authority has signed it, but who
+   * that is, and whether it holds, is not looked at. `presence`: what a security key says of the person at it.
+   */
+  | {
+      readonly method: 'publickey';
+      readonly algorithm: string;
+      readonly publicKey: PublicKey;
+      readonly certificate?: Certificate;
+      readonly presence?: Presence;
+    }
   /** `submethods`: what the client would like, as a rule nothing (RFC 4256 §3.1). */
   | { readonly method: 'keyboard-interactive'; readonly submethods: string };
 
@@ -73,7 +84,7 @@ export type Question =
   | { readonly kind: 'host-key'; readonly algorithm: string; readonly hostKey: Uint8Array }
   /**
    * What to try next. `methods`: what the server says can continue (`undefined` before it said so). `failed`: the attempt
-   * just refused. `unsent`: not by the server, which was not sent any signature: it takes none of that key, or the key's agent made
+   * just refused. `unsent`: not by the server, which was not sent any signature: it takes none of that key, or the key made
    * none, as `cause` says. `partial`: the server took it but wants more. Answer: an `AuthAttempt`; refuse to give up.
    */
   | {
@@ -104,6 +115,7 @@ export type Question =
       readonly username: string;
       readonly algorithm: string;
       readonly publicKey: PublicKey;
+      readonly certificate?: Certificate;
       readonly succeeded: readonly string[];
     }
   /** May this user in? `succeeded`: the methods that this user has already got right. Answer: a `LoginVerdict`. */

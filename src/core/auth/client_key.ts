@@ -4,7 +4,7 @@ import { equalBytes } from '../../bytes/bytes.ts';
 import { encodeFields } from '../../bytes/schema.ts';
 import { printable } from '../../bytes/text.ts';
 import type { MaybePromise } from '../../crypto/provider.ts';
-import { protocolError, SshError } from '../../errors.ts';
+import { protocolError, SshError, type SshErrorCode } from '../../errors.ts';
 import { plainAlgorithm, type Signer, signatureAlgorithms } from '../../keys/signature.ts';
 import { decode } from '../../wire/message.ts';
 import { DisconnectReason, SERVICE_CONNECTION } from '../../wire/numbers.ts';
@@ -52,14 +52,21 @@ export function unproven(user: string, succeeded: readonly string[]): SshError {
   });
 }
 
-/** A signature; an error of an agent is one of its keys alone, and the next has its turn. */
+/** What is wrong with one key alone: the next has its turn. */
+const OF_ONE_KEY: ReadonlySet<SshErrorCode> = new Set([
+  'agent-failed',
+  'key-passphrase-needed',
+  'key-passphrase-wrong',
+]);
+
+/** A signature, or why there is none with this key. */
 export function signatureOrRefusal(
   signer: Signer,
   message: Uint8Array,
   algorithm: string,
 ): MaybePromise<Uint8Array | SshError> {
   const refused = (error: unknown): SshError => {
-    if (error instanceof SshError && error.code === 'agent-failed') return error;
+    if (error instanceof SshError && OF_ONE_KEY.has(error.code)) return error;
     throw error;
   };
   try {
