@@ -259,7 +259,7 @@ describe('Connection, its facts,', () => {
     );
     link.peer.handshake();
     assert.deepEqual(connection.negotiated, {
-      kex: 'curve25519-sha256',
+      kex: 'mlkem768x25519-sha256',
       hostKey: 'ssh-ed25519',
       toServer: { cipher: 'chacha20-poly1305@openssh.com', compression: 'none' },
       toClient: { cipher: 'chacha20-poly1305@openssh.com', compression: 'none' },

@@ -32,6 +32,9 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
   return changed;
 }
 
+/** What the public values here are made for. */
+const curve = { algorithms: { kex: ['curve25519-sha256'] } };
+
 type Reply = MessageOf<typeof ecdh.reply>;
 
 /** A relay that changes fields of the server's reply. */
@@ -40,7 +43,7 @@ function replying(change: (reply: Reply) => Partial<Reply>): EndsOptions {
     const reply = decode(ecdh.reply, payload);
     return [encode(ecdh.reply, { ...reply, ...change(reply) })];
   });
-  return { toClient: altering(alter) };
+  return { server: curve, toClient: altering(alter) };
 }
 
 function changing(
@@ -48,7 +51,7 @@ function changing(
   alter: Alter,
   line?: (bytes: Uint8Array) => Uint8Array,
 ): EndsOptions {
-  return { [direction]: altering(alter, line) };
+  return { server: curve, [direction]: altering(alter, line) };
 }
 
 const same: Alter = (payload) => [payload];

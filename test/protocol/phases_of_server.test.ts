@@ -222,7 +222,7 @@ const states: State[] = [
 /** A server in this state, to which all has been said that has to be. */
 function arrive(state: State): ServerLink {
   const link = new ServerLink('whole', {
-    client: { strict: state.strict },
+    client: { strict: state.strict, algorithms: { kex: ['curve25519-sha256'] } },
     script: {
       onLogin: ({ attempt }) => {
         if (attempt.method === 'none') return { verdict: 'refuse' };

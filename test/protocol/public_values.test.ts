@@ -46,7 +46,7 @@ scenario('the client refuses X25519 values of zeros, of small order and of wrong
     new Uint8Array(0),
   ]) {
     const error = refused(
-      tampered(chunking, {}, () => ({ publicValue })),
+      tampered(chunking, offering({ kex: ['curve25519-sha256'] }), () => ({ publicValue })),
       'key-exchange-failed',
       3,
     );
