@@ -9,6 +9,7 @@ import { systemClock } from './io/clock.ts';
 import type { Listen, ListenAddress, Listener } from './io/listen.ts';
 import type { BytePipe } from './io/pipe.ts';
 import { asPipe, type ByteStreams } from './io/streams.ts';
+import { isCertificateType } from './keys/certificate.ts';
 import { fingerprint } from './keys/public_key.ts';
 import type { ServerConnection } from './server/connection.ts';
 import {
@@ -149,7 +150,8 @@ async function prepare(runtime: Runtime, options: ServerOptions): Promise<Prepar
       ? checked
       : withSftp(checked, sftpSubsystem(sftp, { onError: failed, ...withoutUndefined(sftpOptions) }));
   const server = new Server({ settings, crypto, clock: systemClock });
-  return { server, settings, fingerprints: settings.hostKeys.map((key) => fingerprint(crypto, key.publicKey)) };
+  const keys = settings.hostKeys.filter((key) => !isCertificateType(key.keyType));
+  return { server, settings, fingerprints: keys.map((key) => fingerprint(crypto, key.publicKey)) };
 }
 
 function withSftp(settings: ServerSettings, sftp: Program): ServerSettings {

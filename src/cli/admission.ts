@@ -2,11 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
-import { equalBytes } from '../bytes/bytes.ts';
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
-import { type AuthorizedKeys, parseAuthorizedKeys, refusalOf } from '../keys/authorized_keys.ts';
+import { type AuthorizedKeys, isAbout, parseAuthorizedKeys, refusalOf } from '../keys/authorized_keys.ts';
 import type { Attempt, LoginHandlers, UserKey } from '../server/handlers.ts';
+import { shownBy } from '../server/user_certificates.ts';
 import { fileError } from '../transports/file_error.ts';
 import { bad } from './arg_values.ts';
 import type { Library } from './entry.ts';
@@ -109,11 +109,11 @@ function refusalReason(
   attempt: Attempt & { readonly key: UserKey },
 ): string {
   if (attempt.username !== username) return 'wrong name';
-  const entry = keys.find(({ publicKey }) => equalBytes(publicKey.blob, attempt.key.publicKey.blob));
+  const entry = keys.find((line) => isAbout(line, shownBy(attempt.key)));
   if (entry === undefined) return 'not among the authorized keys';
-  const { address } = attempt.peer;
-  const why = refusalOf(entry, { now: Date.now(), ...(address === undefined ? {} : { address }) });
-  return `line ${entry.line}: ${why}`;
+  const { certificate, presence } = attempt.key;
+  const why = refusalOf(entry, { now: Date.now(), address: attempt.peer.address, username, presence }, certificate);
+  return `line ${entry.line}: ${why ?? 'the command of the certificate is another than that of the line'}`;
 }
 
 async function keysIn(file: string): Promise<AuthorizedKeys> {

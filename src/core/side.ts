@@ -20,7 +20,7 @@ export interface ServerSide {
   readonly hostKeys: readonly Signer[];
   /** Methods that users may log in with, such as `publickey` and `password`. */
   readonly methods: readonly string[];
-  /** Signature algorithms that users may sign with, as `server-sig-algs` names them (RFC 8308 §3.1). */
+  /** Signature algorithms that users may sign with, by plain names, as `server-sig-algs` has them (RFC 8308 §3.1). */
   readonly signatures: readonly string[];
   /** Text to show before the login (RFC 4252 §5.4); '' is none. */
   readonly banner: string;

@@ -7,10 +7,14 @@
 import { equalBytes } from '../bytes/bytes.ts';
 import { decodeLenient, printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
-import { matchFromList } from './from_list.ts';
+import { type Certificate, judgeCertificate } from './certificate.ts';
+import { type CertificateRights, certificateRights } from './certificate_options.ts';
+import { type FromPattern, matchFromList } from './from_list.ts';
 import { type KeyOptions, readKeyOptions, scanKeyOptions, type WrittenOption } from './key_options.ts';
 import { type PublicKey, parsePublicKey } from './public_key.ts';
 import { parsePublicKeyLine } from './public_key_line.ts';
+import type { ShownKey } from './shown_key.ts';
+import type { Presence } from './sk_signature.ts';
 
 /** Longest line in characters. sshd(8) promises 8 kilobytes; long lists of `permitopen` and `environment` need more. */
 export const MAX_LINE = 65_536;
@@ -61,6 +65,10 @@ export interface LoginContext {
   readonly address?: string | undefined;
   /** The name of that address, if a look-up of the name leads back to it. Without it names in `from` match nothing. */
   readonly host?: string | undefined;
+  /** As whom. Without it no certificate lets anybody in whose line has no `principals`. */
+  readonly username?: string | undefined;
+  /** What a security key says of the person at it, once there is a signature. */
+  readonly presence?: Presence | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -149,25 +157,91 @@ function noKey(text: string): string {
   return `No key 'type base64' in '${printable(text, 60)}'`;
 }
 
+/** A line that lets somebody in, and with what rights. */
+export interface Admission extends AuthorizedKey {
+  /** What the certificate allows, where it was one: the line allows no more than that, and it no more than the line. */
+  readonly rights?: CertificateRights;
+}
+
 /**
- * The first line that lets the key in `blob` in, from there and then. A line with the key that refuses ends nothing: the
- * next one may have it too. That the client has the key is for its signature to prove.
+ * The first line that lets in who shows this key, or certificate, from there and then. A line with the key that refuses ends
+ * nothing: the next one may have it too. That the client has the key is for its signature to prove, and that a certificate is
+ * genuine has to be known.
  */
 export function findAuthorizedKey(
   keys: readonly AuthorizedKey[],
-  blob: Uint8Array,
+  shown: ShownKey,
   context: LoginContext,
-): AuthorizedKey | undefined {
-  return keys.find((key) => equalBytes(key.publicKey.blob, blob) && refusalOf(key, context) === undefined);
+): Admission | undefined {
+  for (const line of keys) {
+    if (!isAbout(line, shown)) continue;
+    const admission = admit(line, shown.certificate, context);
+    if (typeof admission !== 'string') return admission;
+  }
+  return undefined;
 }
 
-/** Why a line lets nobody in from there and then; `undefined` if it does. For logs, not for the client. */
-export function refusalOf(key: AuthorizedKey, context: LoginContext): string | undefined {
-  const { expiryTime, from } = key.options;
+/** Whether a line names what is shown: the key itself or, if it is `cert-authority`, who has signed the certificate. */
+export function isAbout({ publicKey, options }: AuthorizedKey, { key, certificate }: ShownKey): boolean {
+  if (options.certAuthority !== (certificate !== undefined)) return false;
+  return equalBytes(publicKey.blob, (certificate?.authority ?? key).blob);
+}
+
+/**
+ * Why a line lets nobody in from there and then who shows its key, or this certificate of it; `undefined` if it does. For logs,
+ * not for the client.
+ */
+export function refusalOf(line: AuthorizedKey, context: LoginContext, certificate?: Certificate): string | undefined {
+  const admission = admit(line, certificate, context);
+  return typeof admission === 'string' ? admission : undefined;
+}
+
+function admit(line: AuthorizedKey, certificate: Certificate | undefined, context: LoginContext): Admission | string {
+  const { expiryTime, from, verifyRequired, principals } = line.options;
   // As in OpenSSH the second of the expiry-time still counts. Written so that a time that is none refuses.
   if (expiryTime !== undefined && !(Math.floor(context.now / 1000) * 1000 <= expiryTime)) return 'expiry-time is past';
-  if (from === undefined || matchFromList(from, context.address, context.host)) return undefined;
-  return context.address === undefined
-    ? "the address is not known, and 'from' needs it"
-    : `'from' does not allow ${printable(context.address, 60)}`;
+  const refusal = refusedFrom(from, 'from', context) ?? unverified(verifyRequired, context);
+  if (refusal !== undefined) return refusal;
+  if (certificate === undefined) return line;
+  const names = principals ?? (context.username === undefined ? [] : [context.username]);
+  const rights = admitCertificate(certificate, names, context);
+  return typeof rights === 'string' ? rights : { ...line, rights };
+}
+
+/** What a genuine certificate of a trusted authority allows who is one of `names`, from there and then, or why it allows nothing. */
+export function admitCertificate(
+  certificate: Certificate,
+  names: readonly string[],
+  context: LoginContext,
+): CertificateRights | string {
+  const use = { kind: 'user', now: context.now, allowEmptyPrincipals: false } as const;
+  const verdict = judgeCertificate(certificate, use);
+  if (!verdict.ok) return `of the certificate: ${verdict.reason}`;
+  if (!certificate.principals.some((name) => names.includes(name))) {
+    return `the certificate is for ${shownNames(certificate.principals)}, not for ${shownNames(names)}`;
+  }
+  const rights = certificateRights(certificate);
+  if (typeof rights === 'string') return `of the certificate: ${rights}`;
+  return refusedFrom(rights.from, 'source-address', context) ?? unverified(rights.verifyRequired, context) ?? rights;
+}
+
+function shownNames(names: readonly string[]): string {
+  return names.length === 0 ? 'nobody' : printable(names.join(', '), 120);
+}
+
+function refusedFrom(
+  from: readonly FromPattern[] | undefined,
+  what: string,
+  { address, host }: LoginContext,
+): string | undefined {
+  if (from === undefined || matchFromList(from, address, host)) return undefined;
+  return address === undefined
+    ? `the address is not known, and '${what}' needs it`
+    : `'${what}' does not allow ${printable(address, 60)}`;
+}
+
+/** A key that is only shown has signed nothing yet. */
+function unverified(required: boolean, { presence }: LoginContext): string | undefined {
+  if (!required || presence === undefined || presence.verified) return undefined;
+  return 'the security key has not made sure who touched it, and verify-required wants that';
 }

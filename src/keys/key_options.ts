@@ -25,6 +25,14 @@ export interface KeyOptions extends ForwardOptions {
   readonly x11Forwarding: boolean;
   /** Whether `~/.ssh/rc` runs. */
   readonly userRc: boolean;
+  /** The key lets nobody in by itself: it is an authority, whose certificates do. */
+  readonly certAuthority: boolean;
+  /** Of these names a certificate has to have one; absent: that of the user. Only of authorities. */
+  readonly principals?: readonly string[];
+  /** A security key may sign without somebody touching it. */
+  readonly noTouchRequired: boolean;
+  /** A security key has to make sure who touches it, by a PIN or a fingerprint. */
+  readonly verifyRequired: boolean;
 }
 
 /** One option as it stands in a line: its name in lower case, its value without quotes. */
@@ -89,7 +97,8 @@ function unquote(line: string, start: number): { readonly value: string; readonl
   return undefined;
 }
 
-type Switch = 'pty' | 'portForwarding' | 'agentForwarding' | 'x11Forwarding' | 'userRc';
+type Right = 'pty' | 'portForwarding' | 'agentForwarding' | 'x11Forwarding' | 'userRc';
+type Switch = Right | 'touchRequired' | 'verifyRequired';
 
 const switches: ReadonlyMap<string, Switch> = new Map([
   ['pty', 'pty'],
@@ -97,50 +106,53 @@ const switches: ReadonlyMap<string, Switch> = new Map([
   ['agent-forwarding', 'agentForwarding'],
   ['x11-forwarding', 'x11Forwarding'],
   ['user-rc', 'userRc'],
+  ['touch-required', 'touchRequired'],
+  ['verify-required', 'verifyRequired'],
 ]);
 
 /** Options that OpenSSH knows. To leave one out would give more rights than the line does. */
-const unsupported: ReadonlyMap<string, string> = new Map([
-  ['cert-authority', 'certificates'],
-  ['principals', 'certificates'],
-  ['touch-required', 'security keys'],
-  ['no-touch-required', 'security keys'],
-  ['verify-required', 'security keys'],
-  ['no-verify-required', 'security keys'],
-  ['tunnel', 'tunnel devices'],
-]);
+const unsupported: ReadonlyMap<string, string> = new Map([['tunnel', 'tunnel devices']]);
 
-interface Draft {
+interface Draft extends Record<Switch, boolean> {
   command?: string;
   readonly environment: Map<string, string>;
   from?: readonly FromPattern[];
   expiryTime?: number;
   permitOpen?: ForwardPermit[];
   permitListen?: ForwardPermit[];
-  pty: boolean;
-  portForwarding: boolean;
-  agentForwarding: boolean;
-  x11Forwarding: boolean;
-  userRc: boolean;
+  principals?: readonly string[];
+  certAuthority: boolean;
 }
 
 /** What the options of a line mean together, in their order, or the reason to refuse the key. */
 export function readKeyOptions(options: readonly WrittenOption[], utcOffset: number): KeyOptions | string {
-  const draft: Draft = { environment: new Map(), ...all(true) };
+  const draft: Draft = {
+    environment: new Map(),
+    ...all(true),
+    certAuthority: false,
+    touchRequired: true,
+    verifyRequired: false,
+  };
   for (const { name, value } of options) {
     const refusal = value === undefined ? applySwitch(draft, name) : applyValue(draft, name, value, utcOffset);
     if (refusal !== undefined) return refusal;
   }
-  return draft;
+  if (draft.principals !== undefined && !draft.certAuthority) return "The option 'principals' needs 'cert-authority'";
+  const { touchRequired, ...rest } = draft;
+  return { ...rest, noTouchRequired: !touchRequired };
 }
 
-function all(on: boolean): Record<Switch, boolean> {
+function all(on: boolean): Record<Right, boolean> {
   return { pty: on, portForwarding: on, agentForwarding: on, x11Forwarding: on, userRc: on };
 }
 
 function applySwitch(draft: Draft, name: string): string | undefined {
   if (name === 'restrict') {
     Object.assign(draft, all(false));
+    return undefined;
+  }
+  if (name === 'cert-authority') {
+    draft.certAuthority = true;
     return undefined;
   }
   const off = name.startsWith('no-');
@@ -153,7 +165,7 @@ function applySwitch(draft: Draft, name: string): string | undefined {
 function applyValue(draft: Draft, name: string, value: string, utcOffset: number): string | undefined {
   const apply = values.get(name);
   if (apply !== undefined) return apply(draft, value, utcOffset);
-  const isSwitch = name === 'restrict' || switches.has(name.replace(/^no-/, ''));
+  const isSwitch = ['restrict', 'cert-authority'].includes(name) || switches.has(name.replace(/^no-/, ''));
   return notUsable(name, isSwitch ? 'takes no value' : undefined);
 }
 
@@ -204,6 +216,14 @@ const values: ReadonlyMap<string, Apply> = new Map<string, Apply>([
         return `'${printable(value, 60)}' is no environment: NAME=value with a name of letters, digits and _`;
       }
       if (!draft.environment.has(name)) draft.environment.set(name, content);
+      return undefined;
+    },
+  ],
+  [
+    'principals',
+    (draft, value) => {
+      if (draft.principals !== undefined) return "More than one option 'principals'";
+      draft.principals = value.split(',').filter((name) => name !== '');
       return undefined;
     },
   ],

@@ -143,10 +143,13 @@ export const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new 
   [...plainRows, ...plainRows.map(certificateRow)].map((row) => [row.name, row]),
 );
 
-/** Names of the algorithms for keys, or certificates, of one type, best first; none for a type that puressh does not know. */
-export function algorithmsOf(keyType: string): string[] {
-  const rows = [...signatureAlgorithms.values()].filter((row) => row.keyType === keyType && row.legacy !== true);
-  return rows.map((row) => row.name);
+/**
+ * Names of the algorithms for keys, or certificates, of one type, best first; none for a type that puressh does not know. Those
+ * with SHA-1 only if they are asked for, and last.
+ */
+export function algorithmsOf(keyType: string, withLegacy = false): string[] {
+  const rows = [...signatureAlgorithms.values()].filter((row) => row.keyType === keyType);
+  return rows.filter((row) => withLegacy || row.legacy !== true).map((row) => row.name);
 }
 
 /** The name in signature blobs of `name`: of an algorithm with a certificate that of its key, of every other its own. */

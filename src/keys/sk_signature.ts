@@ -27,6 +27,7 @@ const SECURITY_KEYS: readonly string[] = ['sk-ssh-ed25519@openssh.com', 'sk-ecds
 // WebAuthn Level 2 §6.1
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
+const HAS_ATTESTED_KEY = 0x40;
 const HAS_EXTENSIONS = 0x80;
 
 /** What the signature in `blob` says of the person, once it was verified; `undefined` for one that is not of a security key. */
@@ -83,7 +84,8 @@ export function verifyWebauthn(
   });
   if (parts === undefined || !isForMessage(parts.clientData, parts.origin, message)) return false;
   const { flags, counter, clientData, extensions } = parts;
-  if (((flags & HAS_EXTENSIONS) !== 0) !== extensions.length > 0) return false;
+  // 0x40 would be the answer to another request, one that makes a key
+  if ((flags & HAS_ATTESTED_KEY) !== 0 || ((flags & HAS_EXTENSIONS) !== 0) !== extensions.length > 0) return false;
   const { digest } = crypto.hashes.sha256;
   const data = new Writer()
     .raw(digest(utf8(key.application)))

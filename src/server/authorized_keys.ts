@@ -1,18 +1,22 @@
 /** Logging in with the keys of `authorized_keys` files (sshd(8)). Must not know where files are. */
 
-import { equalBytes } from '../bytes/bytes.ts';
 import { printable } from '../bytes/text.ts';
 import { badArgument, requireInteger } from '../core/options.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import {
+  type Admission,
   type AuthorizedKey,
   type AuthorizedKeys,
   findAuthorizedKey,
+  isAbout,
   parseAuthorizedKeys,
   type RefusedLine,
   refusalOf,
 } from '../keys/authorized_keys.ts';
+import type { KeyOptions } from '../keys/key_options.ts';
 import type { Attempt, Permissions, UserKey } from './handlers.ts';
+import { bothAllow } from './permissions.ts';
+import { rightsAsPermissions, shownBy } from './user_certificates.ts';
 
 /** The content of a user's file, or nothing where there is no such user. */
 export type AuthorizedKeysSource =
@@ -30,14 +34,24 @@ export interface AuthorizedKeysLoginOptions {
 /** Minutes of a day: no time zone is further from UTC. */
 const LARGEST_OFFSET = 1440;
 
+const TWO_COMMANDS = 'the certificate and the line have two different commands';
+
+/** What a line lets in with. `noTouchRequired`: a security key may sign without somebody touching it. */
+export interface AuthorizedKeysGrant {
+  readonly permissions: Permissions;
+  readonly identity: AuthorizedKey;
+  readonly noTouchRequired: boolean;
+}
+
 /** A function for `auth.publickey`. With `partial` added, what it gives is one step of several. */
 export type AuthorizedKeysLogin = (
   attempt: Attempt & { readonly key: UserKey },
-) => Promise<false | { readonly permissions: Permissions; readonly identity: AuthorizedKey }>;
+) => Promise<false | AuthorizedKeysGrant>;
 
 /**
  * `auth.publickey` for files in the form of OpenSSH, by user name; what a line restricts becomes the login's permissions, and
- * the line, an `AuthorizedKey`, its identity. A function is asked again for each attempt. Throws `bad-argument`.
+ * the line, an `AuthorizedKey`, its identity. Lines with `cert-authority` let in certificates that the key has signed, and no
+ * other line does. A function is asked again for each attempt. Throws `bad-argument`.
  */
 export function authorizedKeys(
   source: AuthorizedKeysSource,
@@ -56,12 +70,16 @@ export function authorizedKeys(
     const { keys, refused } = await keysFor(username);
     if (refused.length > 0) onRefused?.(username, refused);
     const { address } = peer;
-    const context = { now: Date.now(), ...(address === undefined ? {} : { address }) };
-    const { blob } = key.publicKey;
-    const found = findAuthorizedKey(keys, blob, context);
-    if (found !== undefined) return { permissions: permissionsOf(found), identity: found };
-    const shut = keys.filter(({ publicKey }) => equalBytes(publicKey.blob, blob));
-    const why = shut.map((entry) => ({ line: entry.line, reason: refusalOf(entry, context) ?? '' }));
+    const context = { now: Date.now(), address, username, presence: key.presence };
+    const shown = shownBy(key);
+    const found = findAuthorizedKey(keys, shown, context);
+    const granted = found && grantOf(found);
+    if (granted !== undefined) return granted;
+    const shut = keys.filter((line) => isAbout(line, shown));
+    const why = shut.map((entry) => ({
+      line: entry.line,
+      reason: refusalOf(entry, context, key.certificate) ?? TWO_COMMANDS,
+    }));
     if (why.length > 0) onRefused?.(username, why);
     return false;
   };
@@ -94,13 +112,23 @@ function keysOf(source: Readonly<Record<string, string | Uint8Array>>, utcOffset
   return (username) => parsed.get(username) ?? { keys: [], refused: [] };
 }
 
-function permissionsOf({ options }: AuthorizedKey): Permissions {
-  const { command, environment, pty, portForwarding, permitOpen, permitListen } = options;
+/** `undefined`: the certificate and the line cannot be had together. */
+function grantOf(line: Admission): AuthorizedKeysGrant | undefined {
+  const { options, rights } = line;
+  const own = permissionsOf(options);
+  const permissions = rights === undefined ? own : bothAllow(own, rightsAsPermissions(rights));
+  const noTouchRequired = options.noTouchRequired && rights?.noTouchRequired !== false;
+  return permissions && { permissions, identity: line, noTouchRequired };
+}
+
+function permissionsOf(options: KeyOptions): Permissions {
+  const { command, environment, pty, portForwarding, agentForwarding, permitOpen, permitListen } = options;
   return {
     ...(command === undefined ? {} : { command }),
     environment: Object.fromEntries(environment),
     pty,
     portForwarding,
+    agentForwarding,
     ...(permitOpen === undefined ? {} : { permitOpen }),
     ...(permitListen === undefined ? {} : { permitListen }),
   };

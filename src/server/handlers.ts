@@ -8,8 +8,10 @@ import type { MaybePromise } from '../crypto/provider.ts';
 import type { Accepted, Listener } from '../io/listen.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import type { ByteStreams } from '../io/streams.ts';
+import type { Certificate } from '../keys/certificate.ts';
 import type { ForwardPermit } from '../keys/forward_permit.ts';
 import type { PublicKey } from '../keys/public_key.ts';
+import type { Presence } from '../keys/sk_signature.ts';
 
 /** Who is at the other end. */
 export interface Peer {
@@ -25,6 +27,13 @@ export interface UserKey {
   /** SHA256 fingerprint, as OpenSSH prints it. */
   readonly fingerprint: string;
   readonly publicKey: PublicKey;
+  /**
+   * What the key was shown in. Its authority has signed it; whether that authority is to be trusted, and the certificate holds
+   * for this user, here and now, is for the function to say: `userCertificates` does.
+   */
+  readonly certificate?: Certificate;
+  /** What a security key says of the person at it, once a signature was verified. */
+  readonly presence?: Presence;
 }
 
 /** A method that this user has already got right, in a login that takes several. */
@@ -49,20 +58,30 @@ export interface Permissions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly pty?: boolean;
   readonly portForwarding?: boolean;
+  readonly agentForwarding?: boolean;
   /** The only targets of `direct-tcpip`. */
   readonly permitOpen?: readonly ForwardPermit[];
   /** The only addresses of `tcpip-forward`. */
   readonly permitListen?: readonly ForwardPermit[];
 }
 
+/** What a user gets who was let in. */
+export interface Grant {
+  readonly permissions?: Permissions;
+  readonly identity?: unknown;
+  readonly noTouchRequired?: boolean;
+}
+
 /**
  * What comes of an attempt. `true`: logged in. `false`: no. `partial`: right, and one of these methods is wanted as well; what
- * each step restricts is restricted in the end, and `identity` is that of the last step that gave one. `changePassword`: the password is right and expired, this is what the user is asked; only to `password`.
+ * each step restricts is restricted in the end, and `identity` is that of the last step that gave one. `noTouchRequired`: the
+ * signature of a security key counts although nobody touched it; otherwise it does not. `changePassword`: the password is right and
+ * expired, this is what the user is asked; only to `password`.
  */
 export type LoginResult =
   | boolean
-  | { readonly permissions?: Permissions; readonly identity?: unknown }
-  | { readonly partial: readonly string[]; readonly permissions?: Permissions; readonly identity?: unknown }
+  | Grant
+  | (Grant & { readonly partial: readonly string[] })
   | { readonly changePassword: string };
 
 /** A round of questions (RFC 4256 §3.2). */

@@ -8,7 +8,7 @@ import type { LoginVerdict, Question } from '../core/events.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError, toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
-import { fingerprint, type PublicKey } from '../keys/public_key.ts';
+import { fingerprint } from '../keys/public_key.ts';
 import type { Attempt, Login, LoginHandlers, LoginResult, Peer, QuestionRound, Step, UserKey } from './handlers.ts';
 import { bothAllow } from './permissions.ts';
 
@@ -93,7 +93,7 @@ export class LoginDesk {
     }
     const attempt = this.#attempt(question.username);
     if (question.kind === 'key-query') {
-      return await this.#isAcceptable(attempt, this.#keyOf(question.publicKey), question.algorithm);
+      return await this.#isAcceptable(attempt, this.#keyOf(question), question.algorithm);
     }
     const tried = question.attempt;
     switch (tried.method) {
@@ -105,10 +105,11 @@ export class LoginDesk {
         return this.#verdict({ method: 'password' }, await this.#run(() => handlers.password?.(all)));
       }
       case 'publickey': {
-        const key = this.#keyOf(tried.publicKey);
+        const key = this.#keyOf(tried);
         if (this.#isUsed(attempt, key)) return { verdict: 'refuse' };
         const { algorithm } = tried;
         const result = await this.#run(() => handlers.publickey?.({ ...attempt, key, algorithm }));
+        if (!isTouched(key, result)) return { verdict: 'refuse' };
         return this.#verdict({ method: 'publickey', key }, result);
       }
       case 'keyboard-interactive':
@@ -120,8 +121,13 @@ export class LoginDesk {
     return { username, peer: this.#parts.peer(), steps: [...this.#steps] };
   }
 
-  #keyOf(publicKey: PublicKey): UserKey {
-    return { fingerprint: fingerprint(this.#parts.crypto, publicKey.blob), publicKey };
+  #keyOf({ publicKey, certificate, presence }: Omit<UserKey, 'fingerprint'>): UserKey {
+    return {
+      fingerprint: fingerprint(this.#parts.crypto, publicKey.blob),
+      publicKey,
+      ...(certificate === undefined ? {} : { certificate }),
+      ...(presence === undefined ? {} : { presence }),
+    };
   }
 
   /** A login that takes two keys takes two different ones. */
@@ -231,12 +237,18 @@ export class LoginDesk {
   }
 }
 
+/** Whether somebody touched the security key, as OpenSSH wants it unless it is told otherwise. */
+function isTouched({ presence }: UserKey, result: LoginResult): boolean {
+  if (presence === undefined || presence.touched) return true;
+  return typeof result === 'object' && 'noTouchRequired' in result && result.noTouchRequired === true;
+}
+
 /** Programs in plain JavaScript may give anything: what is not understood must let nobody in. */
 function isResult(value: unknown): value is LoginResult {
   if (typeof value !== 'object' || value === null) return typeof value === 'boolean';
   if ('permissions' in value && !isPermissions(value.permissions)) return false;
   if ('changePassword' in value) return typeof value.changePassword === 'string';
-  if (!('partial' in value)) return 'permissions' in value || 'identity' in value;
+  if (!('partial' in value)) return ['permissions', 'identity', 'noTouchRequired'].some((name) => name in value);
   const { partial } = value;
   return Array.isArray(partial) && partial.length > 0 && partial.every((method) => typeof method === 'string');
 }

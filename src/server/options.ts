@@ -1,8 +1,7 @@
 /** What a server can be told, with the defaults, and the checks of what a caller passes. */
 
 import { printable } from '../bytes/text.ts';
-import { DEFAULT_SIGNATURES } from '../core/algorithms/host_key_order.ts';
-import { chooseAlgorithms } from '../core/algorithms/lists.ts';
+import { chooseAlgorithms, defaultSignatures } from '../core/algorithms/lists.ts';
 import { elsewhere, type OptionTable, object } from '../core/option_checks.ts';
 import {
   badArgument,
@@ -21,6 +20,7 @@ import { parsePrivateKey, signerOf } from '../keys/private_key.ts';
 import { type Signer, signatureAlgorithms } from '../keys/signature.ts';
 import type { ConnectionSettings, ServerConnection } from './connection.ts';
 import type { ForwardHandlers, Login, LoginHandlers } from './handlers.ts';
+import { withCertificates } from './host_certificates.ts';
 import { methodsOf } from './login.ts';
 import type { SessionHandlers } from './session.ts';
 
@@ -54,6 +54,11 @@ export interface ServerCapacity {
 export interface ServerOptions extends SideOptions {
   /** What the server proves itself with: contents of key files, parsed keys, or anything that signs. At least one. */
   readonly hostKeys: readonly (string | Uint8Array | PrivateKey | Signer)[];
+  /**
+   * Certificates for these keys: contents of `-cert.pub` files, or blobs. A client that knows their authority needs to know no
+   * key. Default: none.
+   */
+  readonly hostCertificates?: readonly (string | Uint8Array)[] | undefined;
   /** Who may log in. Required: there is no default. */
   readonly auth: LoginHandlers;
   /** What users may start. Default: nothing. */
@@ -62,7 +67,7 @@ export interface ServerOptions extends SideOptions {
   readonly forward?: ForwardHandlers | undefined;
   /** Text that clients show before the login. */
   readonly banner?: string | undefined;
-  /** Signature algorithms that users may sign with. Default: all that puressh verifies but `ssh-rsa`. */
+  /** Signature algorithms that users may sign with. Each counts with a certificate too. Default: all that puressh verifies; `ssh-rsa` only with `algorithms: 'legacy'`. */
   readonly signatures?: readonly string[] | undefined;
   readonly timeouts?: Partial<ServerTimeouts> | undefined;
   readonly capacity?: Partial<ServerCapacity> | undefined;
@@ -80,6 +85,7 @@ export interface ServerOptions extends SideOptions {
 /** For whoever adds options of their own. Functions, lists and groups are checked below, with words of their own. */
 export const serverTable: OptionTable<ServerOptions> = {
   hostKeys: elsewhere,
+  hostCertificates: elsewhere,
   auth: elsewhere,
   session: elsewhere,
   forward: elsewhere,
@@ -137,7 +143,7 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
   requireKnown('capacity', options.capacity, DEFAULT_CAPACITY);
   const capacity = { ...DEFAULT_CAPACITY, ...withoutUndefined(options.capacity) };
   requireNumbers('capacity', capacity, 1);
-  const signatures = signaturesOf(options.signatures);
+  const signatures = signaturesOf(options);
   const times = withoutUndefined({
     identificationTime: timeouts.identification,
     keyExchangeTime: timeouts.keyExchange,
@@ -145,7 +151,8 @@ export async function serverSettings(options: ServerOptions, crypto: CryptoProvi
     channelCloseTime: timeouts.channelClose,
   });
   const settings = sideSettings(options, times);
-  const signers = await Promise.all(hostKeys.map((key) => signerFor(key, crypto)));
+  const keys = await Promise.all(hostKeys.map((key) => signerFor(key, crypto)));
+  const signers = withCertificates(keys, options.hostCertificates);
   // what would end every connection is told before there is one
   signable(chooseAlgorithms(crypto, settings.algorithms, settings.compression).hostKeys, signers);
   const { onConnection = () => {}, onLogin = () => {} } = options;
@@ -164,18 +171,18 @@ function tell(options: ServerOptions, error: SshError): void {
   }
 }
 
-function signaturesOf(given: ServerOptions['signatures']): readonly string[] {
-  if (given === undefined) return DEFAULT_SIGNATURES;
-  const known = [...signatureAlgorithms.keys()];
+function signaturesOf({ signatures: given, algorithms }: ServerOptions): readonly string[] {
+  if (given === undefined) return defaultSignatures(algorithms);
+  const known = [...signatureAlgorithms.values()].filter(({ name, plain }) => name === plain).map(({ name }) => name);
   if (!Array.isArray(given) || given.length === 0) {
-    throw badArgument(
-      'signatures must be a list with at least one algorithm; leave it out for all but those with SHA-1',
-    );
+    throw badArgument('signatures must be a list with at least one algorithm; leave it out for the default');
   }
-  const unknown: unknown = given.find((name) => !signatureAlgorithms.has(name));
+  const unknown: unknown = given.find((name) => !known.includes(name));
   if (unknown === undefined) return given;
   const name = printable(String(unknown), 64);
-  throw badArgument(`signatures names "${name}", which puressh does not know; it knows ${known.join(', ')}`);
+  throw badArgument(
+    `signatures names "${name}", which puressh does not know; it knows ${known.join(', ')}, each also with a certificate`,
+  );
 }
 
 /** The named members, where they are there, must be functions; others are the caller's own. */

@@ -17,6 +17,7 @@ export function bothAllow(first: Permissions, second: Permissions): Permissions 
     environment: { ...second.environment, ...first.environment },
     pty: first.pty !== false && second.pty !== false,
     portForwarding: first.portForwarding !== false && second.portForwarding !== false,
+    agentForwarding: first.agentForwarding !== false && second.agentForwarding !== false,
     ...(permitOpen === undefined ? {} : { permitOpen }),
     ...(permitListen === undefined ? {} : { permitListen }),
   };

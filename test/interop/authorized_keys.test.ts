@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { findAuthorizedKey, parseAuthorizedKeys } from '../../src/keys/authorized_keys.ts';
 import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { parseShownKey } from '../../src/keys/shown_key.ts';
 import { api } from '../support/connect.ts';
 import * as openssh from '../support/peers/openssh.ts';
 import { usePeer } from '../support/peers/peer.ts';
@@ -43,7 +44,10 @@ describe('authorized_keys', () => {
       const { host, port, username, keys, knownHosts, dir } = sshd.peer;
       const text = lines.join('\n').replaceAll('KEY', keys.ed25519.public).replaceAll('OTHER', keys.ecdsa256.public);
       const { blob } = parsePublicKeyLine(keys.ed25519.public);
-      const ours = findAuthorizedKey(parseAuthorizedKeys(text).keys, blob, { address: host, now: Date.now() });
+      const ours = findAuthorizedKey(parseAuthorizedKeys(text).keys, parseShownKey(blob), {
+        address: host,
+        now: Date.now(),
+      });
       assert.equal(ours?.line ?? 0, line);
 
       await writeFile(join(dir, 'authorized_keys'), text);

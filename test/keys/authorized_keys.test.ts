@@ -11,6 +11,8 @@ import {
   parseAuthorizedKeys,
   refusalOf,
 } from '../../src/keys/authorized_keys.ts';
+import { parsePublicKey } from '../../src/keys/public_key.ts';
+import { type ShownKey, shownKey } from '../../src/keys/shown_key.ts';
 import { seededRandom } from '../support/random.ts';
 import { loginRows, loginTime } from './authorized_keys_vectors.ts';
 import { publicBlob, publicRows } from './tools.ts';
@@ -21,9 +23,14 @@ const line = (name: string): string =>
 const KEY = line('ed25519');
 const now = Date.UTC(2026, 0, 1);
 
+/** The key in a blob, as somebody shows it. */
+const shown = (key: Uint8Array): ShownKey => shownKey(parsePublicKey(key));
+
 /** The number of the line that lets in; 0 where none does. */
 function letIn(text: string | Uint8Array, context: Partial<LoginContext> = {}, key = blob): number {
-  return findAuthorizedKey(parseAuthorizedKeys(text).keys, key, { now, address: '192.0.2.1', ...context })?.line ?? 0;
+  return (
+    findAuthorizedKey(parseAuthorizedKeys(text).keys, shown(key), { now, address: '192.0.2.1', ...context })?.line ?? 0
+  );
 }
 
 /** Where we do not decide as sshd does, by the name of the row: what we do. */
@@ -31,10 +38,6 @@ const differences: Readonly<Record<string, 'refused' | 'let in'>> = {
   'byte order mark': 'let in',
   'carriage return in the comment': 'refused',
   'null byte in the comment': 'refused',
-  'options touch-required': 'refused',
-  'options no-touch-required': 'refused',
-  'options verify-required': 'refused',
-  'options no-verify-required': 'refused',
   'options tunnel="0"': 'refused',
   'options tunnel="any"': 'refused',
   'expiry-time 20260230': 'refused', // a day that is none: sshd takes 2 March
@@ -79,7 +82,11 @@ describe('findAuthorizedKey and sshd', () => {
     return row.logins.map((login) => {
       const { address, host } = login;
       const context = { address, now: loginTime, ...(host === undefined ? {} : { host }) };
-      return { name: row.name, login, found: findAuthorizedKey(keys, publicBlob(login.key ?? 'ed25519'), context) };
+      return {
+        name: row.name,
+        login,
+        found: findAuthorizedKey(keys, shown(publicBlob(login.key ?? 'ed25519')), context),
+      };
     });
   });
 
@@ -125,16 +132,14 @@ describe('findAuthorizedKey', () => {
     assert.equal(letIn(text, { address: '198.51.100.1' }), 6);
     assert.equal(letIn(text, {}, publicBlob('ecdsa256')), 1);
     assert.equal(letIn(text, {}, publicBlob('rsa3072')), 0);
-    assert.equal(letIn(text, {}, blob.subarray(0, -1)), 0);
-    assert.equal(letIn(text, {}, new Uint8Array(0)), 0);
   });
 
   it('lets no key with from in while the address is not known', () => {
     const { keys } = parseAuthorizedKeys(`from="*" ${KEY}`);
-    assert.equal(findAuthorizedKey(keys, blob, { now }), undefined);
-    assert.equal(findAuthorizedKey(keys, blob, { now, host: 'host.example' }), undefined);
-    assert.equal(findAuthorizedKey(keys, blob, { now, address: '192.0.2.1' })?.line, 1);
-    assert.equal(findAuthorizedKey(parseAuthorizedKeys(KEY).keys, blob, { now })?.line, 1);
+    assert.equal(findAuthorizedKey(keys, shown(blob), { now }), undefined);
+    assert.equal(findAuthorizedKey(keys, shown(blob), { now, host: 'host.example' }), undefined);
+    assert.equal(findAuthorizedKey(keys, shown(blob), { now, address: '192.0.2.1' })?.line, 1);
+    assert.equal(findAuthorizedKey(parseAuthorizedKeys(KEY).keys, shown(blob), { now })?.line, 1);
   });
 
   it('lets a key in until the second of its expiry-time is over', () => {
@@ -158,7 +163,7 @@ describe('findAuthorizedKey', () => {
       [60, undefined],
     ] as const) {
       const { keys } = parseAuthorizedKeys(`expiry-time="20260101" ${KEY}`, { utcOffset });
-      assert.equal(findAuthorizedKey(keys, blob, { now })?.line, expected);
+      assert.equal(findAuthorizedKey(keys, shown(blob), { now })?.line, expected);
     }
   });
 });
@@ -212,7 +217,7 @@ describe('parseAuthorizedKeys', () => {
       ['ssh-quantum AAAAC3NzaC1xdWFudHVtAAAABAAAAAA=', /^Key type 'ssh-quantum' is not one that puressh supports$/],
       ['restrict ssh-quantum AAAAC3NzaC1xdWFudHVtAAAABAAAAAA=', /^Key type 'ssh-quantum'/],
       ['1024 35 1234567890', /./],
-      [`cert-authority ${KEY}`, /certificates/],
+      [`principals="ada" ${KEY}`, /needs 'cert-authority'/],
       [`${KEY} a\0b`, /null byte/],
       [`${KEY}\r${KEY}`, /carriage return within the line/],
       [`command="\ufffd" ${KEY}`, /^The options are not UTF-8$/],

@@ -2,8 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KeyOptions, readKeyOptions, scanKeyOptions } from '../../src/keys/key_options.ts';
 
-const NOTHING = { pty: false, portForwarding: false, agentForwarding: false, x11Forwarding: false, userRc: false };
-const EVERYTHING = { pty: true, portForwarding: true, agentForwarding: true, x11Forwarding: true, userRc: true };
+/** What no switch for rights changes. */
+const OTHER = { certAuthority: false, noTouchRequired: false, verifyRequired: false };
+const NOTHING = {
+  ...OTHER,
+  ...{ pty: false, portForwarding: false, agentForwarding: false, x11Forwarding: false, userRc: false },
+};
+const EVERYTHING = {
+  ...OTHER,
+  ...{ pty: true, portForwarding: true, agentForwarding: true, x11Forwarding: true, userRc: true },
+};
 
 /** What the options before a key mean, or why it is refused. */
 function read(text: string): KeyOptions | string {
@@ -60,6 +68,24 @@ describe('readKeyOptions', () => {
       assert.deepEqual(options(`No-${name}`), { environment: new Map(), ...EVERYTHING, [member]: false });
       assert.deepEqual(options(`${name},RESTRICT`), { environment: new Map(), ...NOTHING });
       assert.deepEqual(options(`no-${name.toUpperCase()},${name}`), { environment: new Map(), ...EVERYTHING });
+    }
+  });
+
+  it('knows authorities, their principals, and what security keys have to do', () => {
+    const authority = options('cert-authority,principals="ada,,root",restrict');
+    assert.equal(authority.certAuthority, true);
+    assert.deepEqual(authority.principals, ['ada', 'root']);
+    assert.deepEqual(options('Cert-Authority,principals=""').principals, []);
+    assert.equal(options('cert-authority').principals, undefined);
+    for (const [text, noTouchRequired, verifyRequired] of [
+      ['no-touch-required', true, false],
+      ['no-touch-required,touch-required', false, false],
+      ['verify-required', false, true],
+      ['verify-required,no-verify-required', false, false],
+      ['no-touch-required,restrict', true, false],
+    ] as const) {
+      const found = options(text);
+      assert.deepEqual([found.noTouchRequired, found.verifyRequired], [noTouchRequired, verifyRequired], text);
     }
   });
 
@@ -122,12 +148,12 @@ describe('readKeyOptions', () => {
       ['restrict="yes"', /^The option 'restrict' takes no value$/],
       ['No-PTY=""', /^The option 'no-pty' takes no value$/],
       ['command', /^The option 'command' needs a value in double quotes$/],
-      ['cert-authority', /^The option 'cert-authority' is about certificates, which puressh does not support$/],
-      ['principals="root"', /certificates/],
-      ['no-touch-required', /security keys/],
-      ['touch-required', /security keys/],
-      ['verify-required', /security keys/],
-      ['no-verify-required', /security keys/],
+      ['cert-authority="yes"', /^The option 'cert-authority' takes no value$/],
+      ['no-cert-authority', /^Unknown option 'no-cert-authority'$/],
+      ['principals', /^The option 'principals' needs a value in double quotes$/],
+      ['principals="root"', /^The option 'principals' needs 'cert-authority'$/],
+      ['cert-authority,principals="a",principals="b"', /^More than one option 'principals'$/],
+      ['touch-required="no"', /^The option 'touch-required' takes no value$/],
       ['tunnel="0"', /tunnel devices/],
       ['command="a",Command="a"', /^More than one option 'command'$/],
       ['from="*",from="*"', /^More than one option 'from'$/],

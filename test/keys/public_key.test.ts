@@ -70,9 +70,9 @@ describe('parsePublicKey', () => {
   });
 
   it('names a type that it does not know', () => {
-    const blob = new Writer().string('sk-ssh-ed25519@openssh.com').string('x').finish();
-    assert.throws(() => parsePublicKey(blob), sshError('not-supported', /'sk-ssh-ed25519@openssh\.com'/));
-    assert.equal(keyTypeOf(blob), 'sk-ssh-ed25519@openssh.com');
+    const blob = new Writer().string('ssh-mldsa44-ed25519@openssh.com').string('x').finish();
+    assert.throws(() => parsePublicKey(blob), sshError('not-supported', /'ssh-mldsa44-ed25519@openssh\.com'/));
+    assert.equal(keyTypeOf(blob), 'ssh-mldsa44-ed25519@openssh.com');
   });
 
   it('refuses what is no type name', () => {

@@ -15,11 +15,16 @@ function both(a: Permissions, b: Permissions): Permissions | undefined {
 
 describe('bothAllow', () => {
   it('allows everything where nothing is restricted', () => {
-    assert.deepEqual(both({}, {}), { environment: {}, pty: true, portForwarding: true });
+    assert.deepEqual(both({}, {}), {
+      environment: {},
+      pty: true,
+      portForwarding: true,
+      agentForwarding: true,
+    });
   });
 
   it('refuses what one of them refuses', () => {
-    for (const name of ['pty', 'portForwarding'] as const) {
+    for (const name of ['pty', 'portForwarding', 'agentForwarding'] as const) {
       for (const other of [true, false, undefined]) {
         const permissions = other === undefined ? {} : { [name]: other };
         assert.equal(both({ [name]: false }, permissions)?.[name], false);

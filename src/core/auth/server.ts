@@ -8,10 +8,13 @@ import { Reader } from '../../bytes/reader.ts';
 import { decodeFields, encodeFields } from '../../bytes/schema.ts';
 import { printable } from '../../bytes/text.ts';
 import { Writer } from '../../bytes/writer.ts';
-import type { CryptoProvider } from '../../crypto/provider.ts';
+import type { CryptoProvider, MaybePromise } from '../../crypto/provider.ts';
 import { protocolError, SshError } from '../../errors.ts';
-import { type PublicKey, parsePublicKey } from '../../keys/public_key.ts';
-import { signatureAlgorithms, verifySignature } from '../../keys/signature.ts';
+import { type Certificate, verifyCertificate } from '../../keys/certificate.ts';
+import type { PublicKey } from '../../keys/public_key.ts';
+import { parseShownKey, type ShownKey, verifyShown } from '../../keys/shown_key.ts';
+import { signatureAlgorithms } from '../../keys/signature.ts';
+import { readPresence } from '../../keys/sk_signature.ts';
 import { decode, encode } from '../../wire/message.ts';
 import { DisconnectReason, SERVICE_CONNECTION, SERVICE_USERAUTH } from '../../wire/numbers.ts';
 import { messageName } from '../../wire/table.ts';
@@ -34,7 +37,7 @@ export interface ServerAuthConfig {
   readonly limits: Limits;
   /** Methods that a user may try, as FAILURE names them. */
   readonly methods: readonly string[];
-  /** Signature algorithms that users may sign with. */
+  /** Signature algorithms that users may sign with, by plain names; with a certificate by the same. */
   readonly signatures: readonly string[];
   /** Text to show before the login (RFC 4252 §5.4); '' is none. */
   readonly banner: string;
@@ -178,48 +181,68 @@ export class ServerAuth implements Auth {
     const body = signed
       ? decodeFields(requestBody.publicKeySigned, rest, 'publickey')
       : { ...decodeFields(requestBody.publicKeyQuery, rest, 'publickey'), signature: undefined };
-    const { algorithm, signature } = body;
-    const blob = copy(body.publicKey);
-    const publicKey = this.#keyFor(algorithm, blob);
-    if (publicKey === undefined) {
-      if (signed) this.#refused();
-      else this.#fail();
-    } else if (signature === undefined) {
-      const { username } = request;
-      const succeeded = [...this.#succeeded];
-      this.#context.ask(
-        { kind: 'key-query', username, algorithm, publicKey, succeeded },
-        true,
-        (acceptable: boolean) => {
-          if (!acceptable) this.#fail();
-          else this.#listen(encode(publicKeyAuth.ok, { algorithm, publicKey: blob }));
-        },
-      );
-    } else {
-      const message = encodeFields(signedRequest, {
-        sessionId: this.#sessionId,
-        number: userauth.request.number,
-        user: request.username,
-        service: SERVICE_CONNECTION,
-        method: 'publickey',
-        signed: true,
-        algorithm,
-        publicKey: blob,
-      });
-      // first the signature, then the question: nobody is asked about a key that was only shown
-      this.#context.settle(verifySignature(this.#config.crypto, algorithm, publicKey, message, signature), (valid) => {
-        if (valid) this.#ask(request, { method: 'publickey', algorithm, publicKey });
-        else this.#refused();
+    const { algorithm } = body;
+    // a copy, since a certificate may take time to verify
+    const signature = body.signature && copy(body.signature);
+    const shown = this.#keyFor(algorithm, body.publicKey);
+    if (shown === undefined) this.#unfit(signed);
+    else {
+      // before anything of a certificate is believed
+      this.#context.settle(isGenuine(this.#config.crypto, shown), (genuine) => {
+        if (!genuine) this.#unfit(signed);
+        else if (signature === undefined) this.#query(request, algorithm, shown);
+        else this.#signed(request, algorithm, shown, signature);
       });
     }
   }
 
-  /** The key, if it is sound and may sign with `algorithm`. */
-  #keyFor(algorithm: string, blob: Uint8Array): PublicKey | undefined {
-    if (!this.#config.signatures.includes(algorithm)) return undefined;
+  /** A key that will not do: to show it is no attempt yet. */
+  #unfit(signed: boolean): void {
+    if (signed) this.#refused();
+    else this.#fail();
+  }
+
+  #query({ username }: Request, algorithm: string, shown: ShownKey): void {
+    const question = {
+      kind: 'key-query',
+      username,
+      algorithm,
+      ...keyOf(shown),
+      succeeded: [...this.#succeeded],
+    } as const;
+    this.#context.ask(question, true, (acceptable: boolean) => {
+      if (!acceptable) this.#fail();
+      else this.#listen(encode(publicKeyAuth.ok, { algorithm, publicKey: shown.blob }));
+    });
+  }
+
+  #signed(request: Request, algorithm: string, shown: ShownKey, signature: Uint8Array): void {
+    const message = encodeFields(signedRequest, {
+      sessionId: this.#sessionId,
+      number: userauth.request.number,
+      user: request.username,
+      service: SERVICE_CONNECTION,
+      method: 'publickey',
+      signed: true,
+      algorithm,
+      publicKey: shown.blob,
+    });
+    // first the signature, then the question: nobody is asked about a key that was only shown
+    const presence = readPresence(signature);
+    this.#context.settle(verifyShown(this.#config.crypto, algorithm, shown, message, signature), (valid) => {
+      const proved = { method: 'publickey', algorithm, ...keyOf(shown) } as const;
+      if (valid) this.#ask(request, presence === undefined ? proved : { ...proved, presence });
+      else this.#refused();
+    });
+  }
+
+  /** The key, or the certificate, if it is sound and may sign with `algorithm`. */
+  #keyFor(algorithm: string, blob: Uint8Array): ShownKey | undefined {
+    const row = signatureAlgorithms.get(algorithm);
+    if (row === undefined || !this.#config.signatures.includes(row.plain)) return undefined;
     try {
-      const key = parsePublicKey(blob, this.#config.crypto);
-      return signatureAlgorithms.get(algorithm)?.keyType === key.type ? key : undefined;
+      const shown = parseShownKey(blob, this.#config.crypto);
+      return row.keyType === shown.type ? shown : undefined;
     } catch {
       return undefined; // a damaged key is a key that does not fit
     }
@@ -308,6 +331,18 @@ export class ServerAuth implements Auth {
     const { authRounds } = this.#config.limits;
     if (this.#rounds > authRounds) throw tooMany(`the login did not end within ${authRounds} rounds`);
   }
+}
+
+/** Whether a certificate, if there is one, was signed by the authority that it names. */
+function isGenuine(crypto: CryptoProvider, { certificate }: ShownKey): MaybePromise<boolean> {
+  return certificate === undefined || verifyCertificate(crypto, certificate);
+}
+
+function keyOf({ key: publicKey, certificate }: ShownKey): {
+  readonly publicKey: PublicKey;
+  readonly certificate?: Certificate;
+} {
+  return certificate === undefined ? { publicKey } : { publicKey, certificate };
 }
 
 function passwordAttempt(rest: Uint8Array): LoginAttempt {
