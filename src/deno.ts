@@ -31,6 +31,7 @@ export { agent } from './transports/deno_agent.ts';
 export { denoFiles as localFiles } from './transports/deno_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
 export { directory } from './transports/deno_host_files.ts';
+export type { KeyFileOptions } from './transports/key_file.ts';
 
 const runtime: Runtime = { crypto: nodeCrypto, files: denoFiles };
 

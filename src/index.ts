@@ -70,6 +70,7 @@ export {
   password,
 } from './client/auth.ts';
 export { type HostKeyOffer, type HostKeyPolicy, insecureAcceptAny, pin } from './client/host_key.ts';
+export type { Passphrase } from './client/key_material.ts';
 export { acceptNewIn, knownHostsIn, type TextFile } from './client/known_hosts_policy.ts';
 export type { ConnectionInfo } from './client/link.ts';
 export type { ConnectOptions, Timeouts } from './client/options.ts';

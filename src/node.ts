@@ -27,6 +27,7 @@ import { listenNode } from './transports/node_listener.ts';
 import { dialNode } from './transports/node_socket.ts';
 
 export * from './index.ts';
+export type { KeyFileOptions } from './transports/key_file.ts';
 export { agent } from './transports/node_agent.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
 export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';

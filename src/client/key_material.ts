@@ -3,7 +3,8 @@
  * before a server has said that the key would do. Must not know where files are.
  */
 
-import { decodeLenient } from '../bytes/text.ts';
+import { equalBytes } from '../bytes/bytes.ts';
+import { decodeLenient, printable } from '../bytes/text.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { certified, parseCertificate } from '../keys/certificate.ts';
@@ -26,6 +27,8 @@ export interface KeyFileOptions {
   readonly passphrase?: Passphrase | undefined;
   /** Bounds on what a passphrase may cost to try. */
   readonly limits?: Partial<KdfLimits> | undefined;
+  /** The blob of the public half, such as a `.pub` file beside it gives, for formats that encrypt their own. */
+  readonly publicKey?: Uint8Array | undefined;
 }
 
 /**
@@ -39,9 +42,9 @@ export function signerOfFile(
   options: KeyFileOptions = {},
 ): MaybePromise<Signer> {
   const { name, passphrase } = options;
-  const { encrypted, publicBlob, comment } = peekPrivateKey(file, name);
+  const { encrypted, publicBlob = options.publicKey, comment } = peekPrivateKey(file, name);
   if (!encrypted || typeof passphrase === 'string') return opened(crypto, file, options, passphrase as string);
-  if (publicBlob !== undefined) return locked(publicBlob, comment, () => unlock(crypto, file, options));
+  if (publicBlob !== undefined) return locked(publicBlob, comment, name, () => unlock(crypto, file, options));
   return passphrase === undefined ? opened(crypto, file, options, undefined) : unlock(crypto, file, options);
 }
 
@@ -88,7 +91,12 @@ async function unlock(crypto: CryptoProvider, file: string | Uint8Array, options
   }
 }
 
-function locked(publicKey: Uint8Array, comment: string | undefined, open: () => Promise<Signer>): Signer {
+function locked(
+  publicKey: Uint8Array,
+  comment: string | undefined,
+  name: string | undefined,
+  open: () => Promise<Signer>,
+): Signer {
   const keyType = keyTypeOf(publicKey);
   let signer: Promise<Signer> | undefined;
   return {
@@ -99,7 +107,15 @@ function locked(publicKey: Uint8Array, comment: string | undefined, open: () => 
     queryFirst: true,
     async sign(message, algorithm) {
       signer ??= open();
-      return await (await signer).sign(message, algorithm);
+      const opened = await signer;
+      if (!equalBytes(opened.publicKey, publicKey)) {
+        const file = printable(name ?? 'the key file');
+        throw new SshError(
+          'bad-argument',
+          `The public key beside ${file} is not that of ${file}: remove it, or make it anew`,
+        );
+      }
+      return await opened.sign(message, algorithm);
     },
   };
 }

@@ -3,11 +3,11 @@
 import { lstat, mkdir, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
-import type { PublicKeyMethod } from '../client/auth.ts';
+import type { IdentitiesMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
 import { isMissing } from './file_error.ts';
 import type { HomeSystem } from './home.ts';
-import { keyFileOf } from './key_file.ts';
+import { type KeyFileOptions, keyFileOf } from './key_file.ts';
 import {
   type AcceptNewFileOptions,
   acceptNewOf,
@@ -68,9 +68,13 @@ async function isNothing(path: string): Promise<boolean> {
   return (await lstat(path).catch(noneIfMissing)) === undefined;
 }
 
-/** Log in with the private key in a file (OpenSSH or PKCS#8, not encrypted). `~` is the user's home. */
-export function keyFile(path: string): PublicKeyMethod {
-  return keyFileOf(system, path);
+/**
+ * Log in with the private key in a file of any format; `~` is the user's home. One that is encrypted is opened once the server has
+ * said that the key would do, or by the agent if that has it. A certificate in `PATH-cert.pub` is tried before the key. Of a
+ * public key the private half must be in an agent.
+ */
+export function keyFile(path: string, options: KeyFileOptions = {}): IdentitiesMethod {
+  return keyFileOf(system, path, options);
 }
 
 /**

@@ -39,10 +39,10 @@ describe('the home directory', () => {
     const path = join(folder, '.ssh', 'id');
     writeFileSync(path, readFileSync(testKeys().user.ecdsa256.openssh));
     const method = api.keyFile('~/.ssh/id');
-    const signer = await method.signer(pureProvider);
-    assert.equal(signer.keyType, 'ecdsa-sha2-nistp256');
+    const [signer] = await method.signers(pureProvider);
+    assert.equal(signer?.keyType, 'ecdsa-sha2-nistp256');
     assert.equal(method.name, '~/.ssh/id');
-    const missing = Promise.resolve(api.keyFile('~/.ssh/none').signer(pureProvider));
+    const missing = Promise.resolve(api.keyFile('~/.ssh/none').signers(pureProvider));
     assert.equal((await rejectsWith(missing, 'bad-local-file')).path, join(folder, '.ssh', 'none'));
   });
 
