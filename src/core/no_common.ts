@@ -49,7 +49,9 @@ function advice(category: AlgorithmCategory, ours: readonly string[], theirs: re
   const weak = legacyAlgorithms[category].includes(name);
   const set = `algorithms: { ${category}: '+${name}' }`;
   const preset = weak ? `, or algorithms: 'legacy' to allow everything that is weak` : '';
-  if (category === 'compression' && name !== 'none') return `To compress, set compression: zlibFrom(pako)`;
+  if (category === 'compression' && ours.every((each) => each === 'none')) {
+    return 'To compress, set compression: zlibFrom(pako)';
+  }
   if (category === 'hostKeys' && role === 'server') {
     const also = weak ? `, and set ${set}${preset}` : '';
     return `Give hostKeys a key that signs with ${name}${also}`;

@@ -1,0 +1,182 @@
+/**
+ * What is legacy, and compression, with software of others in both roles: each CBC cipher, each MAC over SHA-1 and MD5, zlib at
+ * once and after the login, over key exchanges. In Node 24 alone: it is the same code elsewhere.
+ */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as pako from 'pako';
+import { zlibFrom } from '../../src/compression/zlib_from.ts';
+import { type AlgorithmsOption, legacyAlgorithms } from '../../src/core/algorithms/lists.ts';
+import * as ssh from '../support/clients/openssh.ts';
+import { type OwnServer, useOwnServer } from '../support/clients/own_server.ts';
+import { run } from '../support/clients/process.ts';
+import { putty, options as puttyOptions } from '../support/clients/putty.ts';
+import { content } from '../support/clients/suite.ts';
+import { api } from '../support/connect.ts';
+import * as asyncssh from '../support/peers/asyncssh.ts';
+import * as dropbear from '../support/peers/dropbear.ts';
+import * as erlang from '../support/peers/erlang.ts';
+import * as sshd from '../support/peers/openssh.ts';
+import { type Peer, type SharedPeer, usePeer } from '../support/peers/peer.ts';
+import { isThorough } from '../support/thorough.ts';
+
+const elsewhere = isThorough ? undefined : 'tried in Node 24';
+const REKEY = { bytes: 32 * 1024 };
+const compression = zlibFrom(pako);
+const { ciphers, macs } = legacyAlgorithms;
+
+interface Protection {
+  readonly cipher: string;
+  readonly mac: string;
+}
+
+/** Each MAC with a cipher, and so each cipher with two of them and more; and with MACs that are not legacy. */
+const protections: readonly Protection[] = [
+  ...macs.map((mac, i) => ({ cipher: ciphers[(i + (i >> 2)) % ciphers.length] as string, mac })),
+  { cipher: '3des-cbc', mac: 'hmac-sha2-512-etm@openssh.com' },
+  { cipher: 'aes256-cbc', mac: 'hmac-sha2-256' },
+  { cipher: 'aes128-ctr', mac: 'hmac-md5-96' },
+];
+
+/** Half of it repeats itself, half cannot be compressed. */
+const SIZE = 50_000;
+const bytes = new Uint8Array(2 * SIZE);
+bytes.set(content(SIZE), SIZE);
+
+function servers(reason: string | undefined, start: () => Promise<Peer>): SharedPeer {
+  return usePeer(elsewhere ?? reason, start);
+}
+
+const options = ({ options: { skip } }: { readonly options: { readonly skip?: string } }) => ({
+  ...(elsewhere === undefined ? {} : { skip: elsewhere }),
+  ...(skip === undefined ? {} : { skip }),
+  timeout: 60_000,
+});
+
+/** Writes a file and reads it back; returns what was negotiated, which is the same both ways, and how many bytes were sent. */
+async function carries(peer: Peer, algorithms: AlgorithmsOption, crypto: 'pure' | 'auto') {
+  const { host, port, username, keys, knownHosts, files } = peer;
+  await using connection = await api.connect({
+    host,
+    port,
+    username,
+    auth: [api.keyFile(keys.ed25519.openssh)],
+    hostKey: api.knownHosts(knownHosts),
+    crypto,
+    algorithms,
+    compression,
+    rekey: REKEY,
+  });
+  await using sftp = await connection.sftp();
+  const path = `${files}/carried`;
+  await sftp.writeFile(path, bytes);
+  assert.equal(Buffer.compare(await sftp.readFile(path), bytes), 0);
+  const { toServer, toClient } = connection.info.algorithms;
+  assert.deepEqual(toServer, toClient);
+  return { ...toServer, keyExchanges: connection.info.keyExchanges, sent: connection.stats.bytesOut };
+}
+
+/** One test for each protection, and one for each compression, of a server. */
+function tries(shared: SharedPeer, able: readonly Protection[], compressions: readonly string[]): void {
+  able.forEach(({ cipher, mac }, i) => {
+    const crypto = i % 2 === 0 ? 'pure' : 'auto';
+    it(`${crypto}: ${cipher} with ${mac}`, options(shared), async () => {
+      const lists = { preset: 'legacy', ciphers: [cipher], macs: [mac], compression: ['none'] } as const;
+      const found = await carries(shared.peer, lists, crypto);
+      assert.deepEqual([found.cipher, found.mac], [cipher, mac]);
+      assert.ok(found.keyExchanges >= 3 && found.sent > 2 * SIZE, `${found.keyExchanges} exchanges`);
+    });
+  });
+  for (const name of compressions) {
+    it(`${name}, over key exchanges`, options(shared), async () => {
+      const found = await carries(shared.peer, { preset: 'legacy', compression: [name] }, 'auto');
+      assert.equal(found.compression, name);
+      assert.ok(found.keyExchanges >= 2, `${found.keyExchanges} exchanges`);
+      assert.ok(found.sent > SIZE && found.sent < 1.6 * SIZE, `${found.sent} bytes for ${bytes.length}`);
+    });
+  }
+}
+
+describe('what is legacy, and compression, with sshd', () => {
+  const config = [`Ciphers +${ciphers.join(',')}`, `MACs +${macs.join(',')}`, 'Compression yes'];
+  tries(
+    servers(sshd.available(), () => sshd.startSshd({ config })),
+    protections,
+    ['zlib@openssh.com'],
+  );
+});
+
+describe('what is legacy, and compression, with Dropbear', () => {
+  const shared = servers(dropbear.sftpUnavailable(), () => dropbear.startDropbear());
+  tries(shared, [{ cipher: 'aes128-ctr', mac: 'hmac-sha1' }], ['zlib@openssh.com']);
+});
+
+describe('what is legacy, and compression, with Erlang', () => {
+  const able = ['aes128-cbc', '3des-cbc'].map((cipher) => ({ cipher, mac: 'hmac-sha1' }));
+  const shared = servers(erlang.available(), () => erlang.startErlang());
+  tries(shared, able, ['zlib@openssh.com']);
+});
+
+describe('what is legacy, and compression, with asyncssh', () => {
+  const server = {
+    encryption_algs: ciphers,
+    mac_algs: macs.filter((mac) => mac !== 'hmac-sha1-etm@openssh.com'),
+    compression_algs: ['zlib', 'zlib@openssh.com', 'none'],
+  };
+  const able = [
+    { cipher: '3des-cbc', mac: 'hmac-md5-96-etm@openssh.com' },
+    { cipher: 'aes192-cbc', mac: 'hmac-sha1-96' },
+  ];
+  tries(
+    servers(asyncssh.available(), () => asyncssh.startAsyncssh({ server })),
+    able,
+    ['zlib@openssh.com', 'zlib'],
+  );
+});
+
+/** Sends bytes through `cat` at our server and back, and says what was negotiated. */
+async function echoes(server: OwnServer, command: readonly string[]) {
+  const before = server.connections.length;
+  const ended = await run(command, { input: bytes, env: { HOME: server.home } });
+  assert.equal(ended.code, 0, `${command.join(' ')}: ${ended.stderr}`);
+  assert.equal(Buffer.compare(ended.stdout, bytes), 0);
+  const { algorithms, stats, keyExchanges } = server.connections[before] ?? assert.fail();
+  return { ...(algorithms?.toServer ?? assert.fail()), received: stats.bytesIn, keyExchanges };
+}
+
+describe('what is legacy, and compression, of a server of ours', () => {
+  const shared = useOwnServer(elsewhere ?? ssh.unavailable(), {
+    algorithms: { preset: 'legacy', compression: ['none', 'zlib@openssh.com'] },
+    compression,
+    rekey: REKEY,
+  });
+
+  for (const { cipher, mac } of protections) {
+    it(`ssh: ${cipher} with ${mac}`, options(shared), async () => {
+      const found = await echoes(shared.server, ssh.sshCommand(shared.server, 'key', '-c', cipher, '-m', mac, 'cat'));
+      assert.deepEqual([found.cipher, found.mac], [cipher, mac]);
+      assert.ok(found.keyExchanges >= 2, `${found.keyExchanges} exchanges`);
+    });
+  }
+
+  it('ssh -C: zlib@openssh.com, over key exchanges', options(shared), async () => {
+    const found = await echoes(shared.server, ['ssh', '-C', ...ssh.sshCommand(shared.server, 'key', 'cat').slice(1)]);
+    assert.equal(found.compression, 'zlib@openssh.com');
+    assert.ok(found.received > SIZE && found.received < 1.6 * SIZE, `${found.received} bytes`);
+    assert.ok(found.keyExchanges >= 2, `${found.keyExchanges} exchanges`);
+  });
+});
+
+for (const name of ['zlib', 'zlib@openssh.com']) {
+  describe(`compression of a server of ours that offers ${name}`, () => {
+    const shared = useOwnServer(elsewhere ?? putty.unavailable, { algorithms: { compression: [name] }, compression });
+
+    it(`plink -C: ${name}`, options(shared), async () => {
+      const plink = ['plink', '-ssh', '-C', ...(await puttyOptions(shared.server)), 'cat'];
+      const found = await echoes(shared.server, plink);
+      assert.equal(found.compression, name);
+      assert.ok(found.received > SIZE && found.received < 1.6 * SIZE, `${found.received} bytes`);
+    });
+  });
+}
