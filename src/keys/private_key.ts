@@ -138,7 +138,7 @@ function unknown(start: string, errors: KeyFileErrors): SshError {
 /** A signer for a private key in memory. */
 export function signerOf(crypto: CryptoProvider, key: PrivateKey): Signer {
   const { type, blob } = key.publicKey;
-  const algorithms = algorithmsOf(type);
+  const algorithms = algorithmsOf(type, true);
   return {
     publicKey: blob,
     keyType: type,
