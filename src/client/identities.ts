@@ -89,8 +89,13 @@ export function orderEntries<T>(entries: readonly Entry<T>[], identitiesOnly: bo
     ...orderIdentities(keysOf(after, 'files'), fromAgent, identitiesOnly),
     ...after.flatMap((entry) => (entry.kind === 'other' ? [entry.other] : [])),
   ];
-  const keys = new Set(withoutRepeats(ordered.filter(isIdentity)));
-  return ordered.filter((each) => !isIdentity(each) || keys.has(each));
+  const seen: Identity[] = [];
+  return ordered.filter((each) => {
+    if (!isIdentity(each)) return true;
+    const isNew = !seen.some((other) => isSame(other, each));
+    if (isNew) seen.push(each);
+    return isNew;
+  });
 }
 
 function isIdentity(value: unknown): value is Identity {
