@@ -238,7 +238,7 @@ export class Transport {
       this.#sent[this.#writer.sequence % REMEMBERED] = number;
       size += this.#writer.write(parts, out);
       this.#packetsOut++;
-      if (number === transport.newkeys.number) this.#switchSeal(this.#pendingSeals.shift() as Seal);
+      if (number === transport.newkeys.number) this.#switchSeal(this.#pendingSeals.shift());
       else if (number === userauth.success.number) this.#compression.loggedIn();
       else if (isWornOut(this.#config.rekey, this.#writer)) this.#rekeyIfOpen();
     }
@@ -316,7 +316,8 @@ export class Transport {
     this.#queue.openGate(announce ? buildExtInfo(extensions) : undefined);
   }
 
-  #switchSeal(seal: Seal): void {
+  #switchSeal(seal: Seal | undefined): void {
+    if (seal === undefined) return;
     this.#writer.rekey(seal, this.#kex.strict);
     this.#compression.sealWith(seal.compression);
   }
