@@ -197,7 +197,13 @@ scenario('a failed negotiation shows both lists, the category and the option, an
   const { link } = met(chunking, offering({ kex: ['curve25519-sha256'] }));
   link.peer.sendKexinit({ kex: ['diffie-hellman-group1-sha1', 'diffie-hellman-group14-sha1\u001b'] });
   const { message } = refused(link, 'no-common-algorithm', 3);
-  for (const part of ['key exchange', 'curve25519-sha256', 'diffie-hellman-group1-sha1', 'algorithms: { kex: ', '\\x1b']) {
+  for (const part of [
+    'key exchange',
+    'curve25519-sha256',
+    'diffie-hellman-group1-sha1',
+    'algorithms: { kex: ',
+    '\\x1b',
+  ]) {
     assert.ok(message.includes(part), `${part} in: ${message}`);
   }
   assert.ok(!message.includes('ext-info-c'), message);
