@@ -4,6 +4,7 @@
  */
 
 import { concat, equalBytes } from '../bytes/bytes.ts';
+import { trimZeros } from '../bytes/mpint.ts';
 import { Reader } from '../bytes/reader.ts';
 import { equalSecret, wipe } from '../bytes/secret.ts';
 import { fromBase64, fromHex, printable, utf8 } from '../bytes/text.ts';
@@ -126,7 +127,7 @@ function readSecret(reader: Reader, publicKey: PublicKey, errors: KeyFileErrors)
   }
   if (isEcdsaType(type)) return ecdsaSecret(type, reader.mpint());
   if (type !== 'ssh-rsa') throw errors.unsupported(`a key of type ${type}`, 'use an Ed25519, ECDSA or RSA key');
-  const integer = () => reader.mpint().slice();
+  const integer = () => trimZeros(reader.mpint()).slice();
   const [privateExponent, prime1, prime2, coefficient] = [integer(), integer(), integer(), integer()];
   return { type, key: { ...publicKey.key, privateExponent, prime1, prime2, coefficient } };
 }
