@@ -40,6 +40,24 @@ export interface SignatureRow {
   readonly signature: string;
 }
 
+export interface CertificateRow {
+  readonly name: string;
+  readonly type: string;
+  /** Names of public keys. */
+  readonly subject: string;
+  readonly authority: string;
+  readonly kind: string;
+  readonly keyId: string;
+  readonly serial: string;
+  readonly principals: readonly string[];
+  /** Seconds since 1970. */
+  readonly validAfter: number;
+  readonly validBefore: number | 'forever';
+  readonly criticalOptions: readonly string[];
+  readonly extensions: readonly string[];
+  readonly blob: string;
+}
+
 export interface KnownHostsRow {
   readonly name: string;
   readonly lines: readonly string[];
@@ -58,6 +76,7 @@ function rows<T>(file: string): T[] {
 export const publicRows: PublicRow[] = rows('public_keys.json');
 export const privateRows: PrivateRow[] = rows('private_keys.json');
 export const signatureRows: SignatureRow[] = rows('signatures.json');
+export const certificateRows: CertificateRow[] = rows('certificates.json');
 export const knownHostsRows: KnownHostsRow[] = rows('known_hosts.json');
 
 /** The bytes of base64 that is known to be base64. */
