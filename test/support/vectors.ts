@@ -28,10 +28,16 @@ const shared = folder === undefined ? new URL('../shared/vectors/', root) : path
 /** For the `skip` option of tests whose vectors are missing. */
 export const NO_SHARED_VECTORS = 'no published vectors: set PURESSH_VECTORS to their folder';
 
-/** A published JSON file, such as `wycheproof/x25519_test.json`; `undefined` where it is missing and may be. */
-export function sharedVectors(path: string): unknown {
+/** A published file; `undefined` where it is missing and may be. */
+export function sharedFile(path: string): Uint8Array | undefined {
   const file = new URL(path, shared);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  if (existsSync(file)) return readFileSync(file);
   if (process.env.CI) throw new Error(`${file.href} is missing, and CI demands it`);
   return undefined;
+}
+
+/** A published JSON file, such as `wycheproof/x25519_test.json`; `undefined` where it is missing and may be. */
+export function sharedVectors(path: string): unknown {
+  const file = sharedFile(path);
+  return file === undefined ? undefined : JSON.parse(new TextDecoder().decode(file));
 }

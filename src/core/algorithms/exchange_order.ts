@@ -5,6 +5,8 @@
 
 export const DEFAULT_EXCHANGES: readonly string[] = [
   'mlkem768x25519-sha256',
+  'sntrup761x25519-sha512',
+  'sntrup761x25519-sha512@openssh.com',
   'mlkem768nistp256-sha256',
   'mlkem1024nistp384-sha384',
   'curve25519-sha256',

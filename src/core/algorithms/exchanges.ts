@@ -48,13 +48,13 @@ function groupExchange(hash: HashName): ExchangeRow {
 }
 
 const curve25519 = classical('x25519', 'sha256');
-// const sntrup761 = quantumSafe('sntrup761', 'x25519', 'sha512');
+const sntrup761 = quantumSafe('sntrup761', 'x25519', 'sha512');
 
 /** Every method that puressh can speak, by its SSH name. */
 export const exchanges: ReadonlyMap<string, ExchangeRow> = new Map<string, ExchangeRow>([
   ['mlkem768x25519-sha256', quantumSafe('mlkem768', 'x25519', 'sha256')],
-  //   ['sntrup761x25519-sha512', sntrup761],
-  //   ['sntrup761x25519-sha512@openssh.com', sntrup761],
+  ['sntrup761x25519-sha512', sntrup761],
+  ['sntrup761x25519-sha512@openssh.com', sntrup761],
   ['mlkem768nistp256-sha256', quantumSafe('mlkem768', 'p256', 'sha256')],
   ['mlkem1024nistp384-sha384', quantumSafe('mlkem1024', 'p384', 'sha384')],
   ['curve25519-sha256', curve25519],

@@ -26,6 +26,8 @@ const library: CompressionLibrary = {
 const expected: AlgorithmLists = {
   kex: [
     'mlkem768x25519-sha256',
+    'sntrup761x25519-sha512',
+    'sntrup761x25519-sha512@openssh.com',
     'mlkem768nistp256-sha256',
     'mlkem1024nistp384-sha384',
     'curve25519-sha256',
