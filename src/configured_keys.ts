@@ -5,6 +5,7 @@
 
 import { equalBytes } from './bytes/bytes.ts';
 import type { AuthMethod, IdentitiesMethod } from './client/auth.ts';
+import { publicHalf } from './client/identities.ts';
 import type { HostConfig } from './config/host_config.ts';
 import type { CryptoProvider, MaybePromise } from './crypto/provider.ts';
 import { SshError } from './errors.ts';
@@ -29,7 +30,7 @@ export interface KeySources {
 export interface KeyQuestions {
   /** The passphrase of a key file, once the key is about to be used. */
   readonly passphrase?: ((path: string) => MaybePromise<string>) | undefined;
-  /** A file, or the agent, whose keys cannot be used, and why. */
+  /** A file whose key, or certificate, cannot be used, and why. */
   readonly onSkipped?: ((name: string, error: SshError) => void) | undefined;
 }
 
@@ -50,43 +51,48 @@ export async function keyMethodsOf(
     else if (config.identityFiles !== undefined) questions.onSkipped?.(path, missing(path));
   }
   const { passphrase } = questions;
-  const files = present.map((path) =>
-    sources.keyFile(path, passphrase === undefined ? {} : { passphrase: () => passphrase(path) }),
-  );
   const certificates = (): Promise<Certificate[]> => readCertificates(certificateFiles, sources, questions);
-  const gathered: IdentitiesMethod = {
-    method: 'publickey',
-    from: 'files',
-    name: present.join(', '),
-    async signers(crypto) {
-      const signers: Signer[] = [];
-      for (const file of files) signers.push(...(await signersOf(file, crypto, questions)));
-      return withCertificates(signers, await certificates());
-    },
-  };
-  if (identityAgent === 'none') return files.length === 0 ? [] : [gathered];
+  const files = present.map((path): IdentitiesMethod => {
+    const file = sources.keyFile(path, passphrase === undefined ? {} : { passphrase: () => passphrase(path) });
+    return {
+      method: 'publickey',
+      from: 'files',
+      name: path,
+      signers: async (crypto) => withCertificates(await usable(file, crypto, questions), await certificates()),
+    };
+  });
+  if (identityAgent === 'none') return files;
   const agent = sources.agent(identityAgent);
   const ofAgent: IdentitiesMethod = {
     method: 'publickey',
     from: 'agent',
     name: agent.name ?? 'the agent',
-    async signers(crypto) {
-      return withCertificates(await signersOf(agent, crypto, questions), await certificates());
-    },
+    signers: async (crypto) => withCertificates(await signersOf(agent, crypto), await certificates()),
   };
-  return files.length === 0 ? [ofAgent] : [gathered, ofAgent];
+  return [...files, ofAgent];
 }
 
-async function signersOf(
+async function signersOf(method: KeyMethod, crypto: CryptoProvider): Promise<readonly Signer[]> {
+  return 'signers' in method ? await method.signers(crypto) : [await method.signer(crypto)];
+}
+
+/** Those of a file; none where it cannot be used. */
+async function usable(
   method: KeyMethod,
   crypto: CryptoProvider,
-  { onSkipped }: KeyQuestions,
+  { passphrase, onSkipped }: KeyQuestions,
 ): Promise<readonly Signer[]> {
+  const name = method.name ?? 'a key';
   try {
-    return 'signers' in method ? await method.signers(crypto) : [await method.signer(crypto)];
+    const signers = await signersOf(method, crypto);
+    const isLocked = passphrase === undefined && signers.some(({ queryFirst }) => queryFirst === true);
+    if (!isLocked) return signers;
+    // Nobody can be asked: the agent may have it, and if not, the other keys have their turn.
+    onSkipped?.(name, new SshError('key-passphrase-needed', `${name} is encrypted`));
+    return signers.map(({ publicKey, keyType, comment }) => publicHalf(publicKey, keyType, comment));
   } catch (error) {
     if (!(error instanceof SshError) || error.code === 'aborted') throw error;
-    onSkipped?.(method.name ?? 'a key', error);
+    onSkipped?.(name, error);
     return [];
   }
 }

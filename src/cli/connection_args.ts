@@ -2,11 +2,11 @@
 
 import { printable } from '../bytes/text.ts';
 import { MAX_WINDOW } from '../core/window.ts';
-import { SSH_PORT } from '../wire/numbers.ts';
-import { bad, byteCount, cryptoOf, seconds, type Values, whole } from './arg_values.ts';
+import { bad, byteCount, cryptoOf, filled, seconds, type Values, whole } from './arg_values.ts';
 
-/** Whom to trust. `file` is absent for the user's own known_hosts. */
+/** Whom to trust. `file` is absent for the user's own known_hosts; `config`: whom the configuration says. */
 export type TrustChoice =
+  | { readonly kind: 'config' }
   | { readonly kind: 'known-hosts'; readonly file?: string; readonly acceptNew: boolean }
   | { readonly kind: 'pin'; readonly fingerprints: readonly string[] }
   | { readonly kind: 'insecure-accept-any' };
@@ -21,7 +21,12 @@ export interface AlgorithmChoice {
 
 /** How to reach a server and log in. */
 export interface ConnectionChoice {
-  readonly port: number;
+  /** Absent: what the configuration says, or else 22. */
+  readonly port?: number;
+  /** The configuration file in place of the usual ones; `none`: no file. */
+  readonly config?: string;
+  /** Lines of configuration that come before any file. */
+  readonly configLines: readonly string[];
   /** Paths of private keys; empty: the user's own. */
   readonly identities: readonly string[];
   readonly passwordStdin: boolean;
@@ -38,6 +43,8 @@ export interface ConnectionChoice {
 export const connectionOptions = {
   port: { type: 'string', short: 'P' },
   identity: { type: 'string', short: 'i', multiple: true },
+  config: { type: 'string', short: 'F' },
+  option: { type: 'string', short: 'o', multiple: true },
   'password-stdin': { type: 'boolean' },
   'known-hosts': { type: 'string' },
   'accept-new': { type: 'boolean' },
@@ -58,7 +65,8 @@ const MIN_WINDOW = 32768;
 export function connectionChoice(values: Values): ConnectionChoice {
   const timeout = values.timeout === undefined ? undefined : seconds('--timeout', values.timeout);
   return {
-    port: values.port === undefined ? SSH_PORT : whole('-P', values.port, 1, 65535),
+    ...(values.port === undefined ? {} : { port: whole('-P', values.port, 1, 65535) }),
+    ...configChoice(values),
     identities: (values.identity ?? []) as readonly string[],
     passwordStdin: values['password-stdin'] === true,
     trust: trustChoice(values),
@@ -84,6 +92,16 @@ function windowChoice(values: Values): Pick<ConnectionChoice, 'window' | 'maxWin
   return { ...(window === undefined ? {} : { window }), ...(maxWindow === undefined ? {} : { maxWindow }) };
 }
 
+function configChoice(values: Values): Pick<ConnectionChoice, 'config' | 'configLines'> {
+  const config = filled(values, 'config', 'the path of a file, or none');
+  const configLines = (values.option ?? []) as readonly string[];
+  for (const line of configLines) {
+    // the words as ssh has them; what they mean is told when the configuration is read
+    if (!/^\s*[A-Za-z0-9]+[\s=]+\S/.test(line)) throw bad(`-o takes Keyword=value, not '${printable(line)}'`);
+  }
+  return { ...(config === undefined ? {} : { config }), configLines };
+}
+
 function trustChoice(values: Values): TrustChoice {
   const file = values['known-hosts'] as string | undefined;
   const pins = (values.pin ?? []) as readonly string[];
@@ -98,6 +116,7 @@ function trustChoice(values: Values): TrustChoice {
   if (file === '') throw bad('--known-hosts needs the path of a file');
   if (any) return { kind: 'insecure-accept-any' };
   if (pins.length > 0) return { kind: 'pin', fingerprints: pins };
+  if (file === undefined && !acceptNew) return { kind: 'config' };
   return { kind: 'known-hosts', acceptNew, ...(file === undefined ? {} : { file }) };
 }
 

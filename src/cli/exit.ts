@@ -35,7 +35,7 @@ const fileCodes: ReadonlySet<SshErrorCode> = new Set<SshErrorCode>([
 
 /** The exit status of `get`, `put` and `ls` for an error. */
 export function exitStatusOf(error: SshError): number {
-  if (error.code === 'bad-argument') return EXIT_USAGE;
+  if (error.code === 'bad-argument' || error.code === 'bad-config') return EXIT_USAGE;
   if (fileCodes.has(error.code)) return EXIT_FAILED;
   // A wait that was about one operation is a failed transfer; any other is a connection that did not come about.
   if (error.code === 'timeout' && error.operation !== undefined) return EXIT_FAILED;

@@ -1,6 +1,7 @@
 /** `puressh run`: one command on a server, with its streams passed through as they come. */
 
 import process from 'node:process';
+import type { Agent } from '../agent/agent.ts';
 import { decodeLenient } from '../bytes/text.ts';
 import type { ExitStatus } from '../client/session_channel.ts';
 import type { SshClient } from '../ssh_client.ts';
@@ -12,9 +13,9 @@ import { print, writeOutput } from './output.ts';
 import { algorithmReport, rounded } from './report.ts';
 
 export async function run(command: RunCommand, signal: AbortSignal): Promise<number> {
-  const ssh = await openConnection(command.target, command.connection, signal);
+  const { ssh, agent } = await openConnection(command.target, command.connection, signal);
   try {
-    const status = command.json ? await collected(ssh, command, signal) : await streamed(ssh, command, signal);
+    const status = command.json ? await collected(ssh, command, signal) : await streamed(ssh, agent, command, signal);
     return exitStatus(status);
   } finally {
     await ssh.close();
@@ -29,8 +30,13 @@ function exitStatus({ code, signal, message }: ExitStatus): number {
   return signal === undefined ? EXIT_CONNECTION : signalStatus(signal);
 }
 
-async function streamed(ssh: SshClient, command: RunCommand, signal: AbortSignal): Promise<ExitStatus> {
-  const session = await ssh.exec(command.commandLine, { signal });
+async function streamed(
+  ssh: SshClient,
+  agent: Agent | undefined,
+  command: RunCommand,
+  signal: AbortSignal,
+): Promise<ExitStatus> {
+  const session = await ssh.exec(command.commandLine, { signal, agent });
   feed(session.stdin, command).catch(() => {}); // a command that stops reading is no failure
   try {
     await Promise.all([pass(session.stdout, process.stdout), pass(session.stderr, process.stderr)]);

@@ -3,10 +3,12 @@
 import type { CommandName } from './args.ts';
 
 const CONNECTION = `Connection:
-  -P, --port N               port of the server; default 22
-  -i, --identity FILE        private key to log in with, instead of the keys in ~/.ssh; may be repeated
+  -P, --port N               port of the server; default what the configuration says, or 22
+  -i, --identity FILE        private key to log in with, instead of the usual keys in ~/.ssh; may be repeated
+  -F, --config FILE          ssh_config file, instead of ~/.ssh/config and /etc/ssh/ssh_config; none: no file
+  -o, --option KEY=VALUE     a line of ssh_config that comes before any file; may be repeated
       --password-stdin       log in with the password in the first line of standard input
-      --known-hosts FILE     trust the host keys in FILE instead of ~/.ssh/known_hosts
+      --known-hosts FILE     trust the host keys in FILE instead of what the configuration says
       --accept-new           trust an unknown host and write its key to the known_hosts file
       --pin SHA256:...       trust exactly this host key; may be repeated
       --insecure-accept-any  trust whoever answers: anyone on the line can read and change everything

@@ -161,7 +161,7 @@ class Result {
     | 'hashKnownHosts'
   > {
     const { values } = this.#found;
-    const { userKnownHosts: own, globalKnownHosts: global, updateHostKeys, revokedHostKeys: revoked } = values;
+    const { userKnownHosts: own, globalKnownHosts: common, updateHostKeys, revokedHostKeys: revoked } = values;
     const bad = (what: string): Error => badConfig(this.#origin('globalknownhostsfile'), what);
     const files = (list: readonly string[]): readonly string[] => list.filter((path) => path.toLowerCase() !== 'none');
     return {
@@ -169,7 +169,7 @@ class Result {
         userKnownHostsFiles: files(own).map((each) => this.#path(each, this.#origin('userknownhostsfile'))),
       }),
       // as OpenSSH: no tokens here
-      ...(global && { globalKnownHostsFiles: files(global).map((each) => expandTilde(each, this.#query.home, bad)) }),
+      ...(common && { globalKnownHostsFiles: files(common).map((each) => expandTilde(each, this.#query.home, bad)) }),
       strictHostKeyChecking: values.strictHostKeyChecking ?? 'ask',
       ...(updateHostKeys === undefined ? {} : { updateHostKeys }),
       ...(revoked === undefined || revoked.toLowerCase() === 'none'

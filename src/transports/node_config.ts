@@ -18,7 +18,8 @@ export function localFacts(): LocalFacts {
   const { env } = process;
   const user = systemUser();
   const userId = user !== undefined && user.uid >= 0 ? { userId: user.uid } : {};
-  const localUser = user?.username ?? env.USER ?? env.LOGNAME ?? env.USERNAME ?? '';
+  // the environment first, as most programs do
+  const localUser = env.USER || env.LOGNAME || env.USERNAME || user?.username || '';
   return { home: homeFolder(), localUser, localHost: hostname(), ...userId, env };
 }
 

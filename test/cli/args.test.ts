@@ -10,10 +10,10 @@ function parse(line: string): Command {
 }
 
 const connection = {
-  port: 22,
+  configLines: [],
   identities: [],
   passwordStdin: false,
-  trust: { kind: 'known-hosts', acceptNew: false },
+  trust: { kind: 'config' },
   crypto: 'auto',
   algorithms: {},
 };
@@ -51,11 +51,11 @@ describe('parseCommand', () => {
 
   it('reads get with every option', () => {
     const line =
-      'get -P 2222 -i one -i two -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
+      'get -P 2222 -i one -i two -F cf -o User=eve --option Port_7 -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
       '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q --trust-eof ' +
       '-r -p --overwrite newer --exclude *.o --exclude /tmp --symlinks copy --request-size 64k --window 1M ' +
       '--max-window 1G ada@[::1]:x y';
-    assert.deepEqual(parse(line), {
+    assert.deepEqual(parseCommand(line.split(' ').map((word) => word.replace('_', ' '))), {
       name: 'get',
       remotes: [{ username: 'ada', host: '::1', path: 'x' }],
       local: 'y',
@@ -75,6 +75,8 @@ describe('parseCommand', () => {
       },
       connection: {
         port: 2222,
+        config: 'cf',
+        configLines: ['User=eve', 'Port 7'],
         identities: ['one', 'two'],
         passwordStdin: true,
         trust: { kind: 'known-hosts', acceptNew: true, file: 'kh' },
@@ -300,6 +302,8 @@ describe('parseCommand refuses', () => {
     ['get --crypto fast host:x', /--crypto is pure or auto, not fast/],
     ['get --cipher a,,b host:x', /list of names with commas between, not 'a,,b'/],
     ['get --known-hosts= host:x', /needs the path of a file/],
+    ['get --config= host:x', /--config needs the path of a file, or none/],
+    ['get -o Port host:x', /-o takes Keyword=value, not 'Port'/],
     ['get --pin SHA256:a --insecure-accept-any host:x', /--pin and --insecure-accept-any contradict/],
     ['get --pin SHA256:a --known-hosts f host:x', /--known-hosts and --pin contradict/],
     ['get --accept-new --insecure-accept-any host:x', /--accept-new and --insecure-accept-any contradict/],

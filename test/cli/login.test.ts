@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import * as openssh from '../support/peers/openssh.ts';
@@ -129,25 +129,36 @@ describe('login with keys', () => {
     assert.match(onlyLine(other), /Login as "nobody-here" failed.*\(auth-failed\)$/);
   });
 
-  it('leaves out encrypted keys of the user, and says so when nothing else lets in', options, async () => {
-    const home = homeWith({ id_rsa: sshd.peer.keys.rsa.openssh });
-    const encrypted = join(home, '.ssh', 'id_ed25519');
-    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', 'secret', '-f', encrypted]);
-    assert.equal((await list([], { HOME: home })).status, 0);
-    writeFileSync(join(home, '.ssh', 'id_rsa'), 'no key at all');
-    const ended = await list([], { HOME: home });
-    assert.equal(ended.status, 255);
-    assert.ok(onlyLine(ended).includes(encrypted), ended.stderr);
-    assert.match(onlyLine(ended), /\(auth-failed\)$/);
-  });
+  it(
+    'goes on where a key of the user is encrypted or damaged, and says so when nothing else lets in',
+    options,
+    async () => {
+      const { rsa, ed25519 } = sshd.peer.keys;
+      const home = homeWith({ id_rsa: rsa.openssh, id_ed25519: ed25519.openssh });
+      const encrypted = join(home, '.ssh', 'id_ed25519');
+      chmodSync(encrypted, 0o600);
+      execFileSync('ssh-keygen', ['-q', '-p', '-a', '1', '-N', 'secret', '-f', encrypted]);
+      const first = await list([], { HOME: home });
+      assert.equal(first.status, 0, first.stderr);
+      writeFileSync(join(home, '.ssh', 'id_rsa'), 'no key at all');
+      const ended = await list([], { HOME: home });
+      assert.equal(ended.status, 255);
+      const line = onlyLine(ended);
+      assert.match(line, /~\/\.ssh\/id_ed25519 \(key-passphrase-needed\), ~\/\.ssh\/id_rsa \(key-format-unsupported\)/);
+      assert.match(line, /\(auth-failed\)$/);
+      const named = await list(['-i', encrypted], { HOME: home });
+      assert.equal(named.status, 1);
+      assert.match(onlyLine(named), /\(key-passphrase-needed\)$/);
+    },
+  );
 
   it('says what is wrong with a key that was named', options, async () => {
     const missing = await list(['-i', '/no/such/key']);
     assert.equal(missing.status, 1);
     assert.match(onlyLine(missing), /\/no\/such\/key: no such file or directory \(bad-local-file\)$/);
     const publicKey = await list(['-i', `${sshd.peer.keys.rsa.openssh}.pub`]);
-    assert.equal(publicKey.status, 1);
-    assert.match(onlyLine(publicKey), /public key.*\(key-format-unsupported\)$/);
+    assert.equal(publicKey.status, 255);
+    assert.match(onlyLine(publicKey), /is a public key, and no agent has the private one.*\(auth-failed\)$/);
   });
 
   it('ends with 255 when the server knows none of the keys', options, async () => {

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,26 +47,19 @@ function prepare(folder: string, name: string, replacements: readonly (readonly 
   return [...('Deno' in globalThis ? ['run', '-A', '--no-lock', '--no-check'] : []), program];
 }
 
-describe('the client examples of README.md', () => {
+describe('the client examples', () => {
   const withOpenssh = { ...peerTest(openssh.available()), ...options };
 
   /** Runs an example in a folder of its own against a server that has files. */
   function against(
     name: string,
-    replacements: (peer: Peer) => [string, string][],
+    replacements: (peer: Peer, folder: string) => [string, string][],
     check: (stdout: string, folder: string, peer: Peer) => void,
   ): Promise<void> {
     return withFolder(async (folder) => {
       const peer = await openssh.startSshd();
       try {
-        const all: [string, string][] = [
-          ["host: 'example.org'", `host: '${peer.host}', port: ${peer.port}`],
-          ["'ada'", `'${peer.username}'`],
-          ["'~/.ssh/id_ed25519'", `'${peer.keys.ed25519.openssh}'`],
-          ['knownHosts()', `knownHosts('${peer.knownHosts}')`],
-          ...replacements(peer),
-        ];
-        const args = prepare(folder, name, all);
+        const args = prepare(folder, name, replacements(peer, folder));
         writeFileSync(join(folder, 'big.log'), 'z'.repeat(1000));
         const how = { cwd: folder, encoding: 'utf8', timeout: LIMIT_MS } as const;
         const { status, stdout, stderr } = spawnSync(process.execPath, args, how);
@@ -77,6 +71,13 @@ describe('the client examples of README.md', () => {
     });
   }
 
+  const login = (peer: Peer): [string, string][] => [
+    ["host: 'example.org'", `host: '${peer.host}', port: ${peer.port}`],
+    ["'ada'", `'${peer.username}'`],
+    ["'~/.ssh/id_ed25519'", `'${peer.keys.ed25519.openssh}'`],
+    ['knownHosts()', `knownHosts('${peer.knownHosts}')`],
+  ];
+
   it('run a command, download, and list', withOpenssh, () =>
     against(
       'client',
@@ -85,6 +86,7 @@ describe('the client examples of README.md', () => {
         mkdirSync(join(peer.files, 'srv'));
         writeFileSync(join(peer.files, 'srv', 'entry'), 'four');
         return [
+          ...login(peer),
           ["'/var/log/big.log'", `'${join(peer.files, 'big.log')}'`],
           ["'/srv'", `'${join(peer.files, 'srv')}'`],
         ];
@@ -101,12 +103,25 @@ describe('the client examples of README.md', () => {
   it('upload, feed a command, and say what went wrong', withOpenssh, () =>
     against(
       'more',
-      (peer) => [["'/srv/big.log'", `'${join(peer.files, 'up.log')}'`]],
+      (peer) => [...login(peer), ["'/srv/big.log'", `'${join(peer.files, 'up.log')}'`]],
       (stdout, _folder, peer) => {
         const said = '1000\n9\n10\n 0\nsftp-status peer open /no/such: no such file\n';
         assert.equal(stdout, said);
         assert.equal(readFileSync(join(peer.files, 'up.log'), 'utf8').length, 1000);
       },
+    ),
+  );
+
+  it('connect to a host of ssh_config', withOpenssh, () =>
+    against(
+      'config',
+      ({ host, port, username, keys, knownHosts }, folder) => {
+        const file = join(folder, 'ssh_config');
+        const lines = [`HostName ${host}`, `Port ${port}`, `User ${username}`, `IdentityFile ${keys.ed25519.openssh}`];
+        writeFileSync(file, ['Host box', ...lines, `UserKnownHostsFile ${knownHosts}`].join('\n'));
+        return [["sshConfig('box')", `sshConfig('box', { file: '${file}' })`]];
+      },
+      (stdout) => assert.equal(stdout.trim(), hostname()),
     ),
   );
 });

@@ -11,6 +11,7 @@ import { root } from '../support/root.ts';
 const documents = ['README.md', 'CHANGELOG.md', 'bench/README.md'].concat(
   readdirSync(new URL('docs/', root))
     .filter((name) => name.endsWith('.md'))
+    .sort()
     .map((name) => `docs/${name}`),
 );
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -34,6 +35,7 @@ const examples: Readonly<Record<string, string>> = {
   client: 'README.md',
   more: 'README.md',
   server: 'README.md',
+  config: 'docs/config.md',
   second_factor: 'docs/server.md',
   programs: 'docs/server.md',
   backend: 'docs/server.md',
@@ -90,7 +92,19 @@ describe('documents', () => {
     const explained = read('docs/cli.md');
     const options = new Set(help.match(/(?<=[\s,])--?[a-zA-Z][a-z-]*/g));
     for (const general of ['--help', '--version', '-P', '-R']) options.delete(general);
-    const longs = ['port', 'identity', 'requests', 'quiet', 'long', 'no-stdin', 'recursive', 'preserve', 'batch'];
+    const longs = [
+      'port',
+      'identity',
+      'config',
+      'option',
+      'requests',
+      'quiet',
+      'long',
+      'no-stdin',
+      'recursive',
+      'preserve',
+      'batch',
+    ];
     for (const long of longs) options.delete(`--${long}`);
     assert.ok(options.size > 15);
     for (const option of options) assert.ok(explained.includes(option), option);

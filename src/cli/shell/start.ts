@@ -22,7 +22,7 @@ export async function sftp(command: SftpCommand, interrupts: Interrupts): Promis
   const { signal } = interrupts;
   const isInteractive = batch === undefined && process.stdin.isTTY === true && process.stdout.isTTY === true;
   const commands = isInteractive ? undefined : await linesOf(batch ?? '-');
-  const ssh = await openConnection(remote, connection, signal);
+  const { ssh } = await openConnection(remote, connection, signal);
   try {
     const session = await ssh.sftp({ signal, early: true });
     const shell = await Shell.open(session, outputFor(quiet, isInteractive), process.cwd(), signal);
