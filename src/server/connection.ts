@@ -9,14 +9,16 @@ import type { Negotiated } from '../core/events.ts';
 import type { SideSettings } from '../core/options.ts';
 import type { ConnectionStats } from '../core/stats.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
-import { SshError } from '../errors.ts';
+import { SshError, toSshError } from '../errors.ts';
 import type { Clock } from '../io/clock.ts';
 import { type ConnectionEvent, Driver, type OwnerQuestion } from '../io/driver.ts';
 import type { BytePipe } from '../io/pipe.ts';
+import { HOST_KEYS, HOST_KEYS_PROVE } from '../keys/host_key_proof.ts';
 import type { Signer } from '../keys/signature.ts';
 import { OpenFailureReason } from '../wire/numbers.ts';
 import { Forwarding } from './forward.ts';
 import type { ForwardHandlers, Login, LoginHandlers, Peer } from './handlers.ts';
+import { HostKeyProofs, type ProofAnswer } from './host_key_proof.ts';
 import { LoginDesk, type LoginQuestion } from './login.ts';
 import { type Running, ServerSession, type SessionHandlers } from './session.ts';
 
@@ -57,6 +59,7 @@ export class ServerConnection {
   #login: Login | undefined;
   #forwarding: Forwarding | undefined;
   readonly #programs: Running;
+  readonly #proofs: HostKeyProofs;
   #sessions = 0;
   #requests: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -67,6 +70,7 @@ export class ServerConnection {
     const { settings, crypto, clock, pipe } = parts;
     this.#parts = parts;
     this.#programs = { count: 0, most: settings.capacity.programs };
+    this.#proofs = new HostKeyProofs(settings.hostKeys);
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -181,6 +185,7 @@ export class ServerConnection {
       login,
       failed: (error) => this.#failed(error),
     });
+    this.#driver.connection.requestGlobal(HOST_KEYS, this.#proofs.list(), false);
     loggedIn(login, this);
   }
 
@@ -214,8 +219,9 @@ export class ServerConnection {
   /** Global requests are answered in order (RFC 4254 §4), each when the one before it is. */
   #request(name: string, wantReply: boolean, body: Uint8Array): void {
     const { connection } = this.#driver;
+    const isProof = name === HOST_KEYS_PROVE;
     const isForward = name === 'tcpip-forward' || name === 'cancel-tcpip-forward';
-    if (this.#waiting === 0 && !isForward) {
+    if (this.#waiting === 0 && !isForward && !isProof) {
       if (wantReply) connection.replyGlobalRequest(false);
       return;
     }
@@ -226,11 +232,21 @@ export class ServerConnection {
     }
     this.#waiting++;
     this.#requests = this.#requests.then(async () => {
-      const answer = await this.#forwarding?.request(name, body);
+      const answer = isProof ? await this.#prove(body) : await this.#forwarding?.request(name, body);
       this.#waiting--;
       if (wantReply) connection.replyGlobalRequest(answer?.ok ?? false, answer?.body);
       this.#driver.wake();
     });
+  }
+
+  async #prove(body: Uint8Array): Promise<ProofAnswer> {
+    const { sessionId, negotiated } = this.#driver.connection;
+    try {
+      return await this.#proofs.prove(body, sessionId as Uint8Array, negotiated?.hostKey ?? '');
+    } catch (error) {
+      this.#failed(toSshError(error, 'crypto', { phase: 'open' }));
+      return { ok: false };
+    }
   }
 
   #failed(error: SshError): void {

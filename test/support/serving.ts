@@ -20,6 +20,7 @@ import type { ServerConnection } from '../../src/server/connection.ts';
 import { type ServerOptions, serverSettings } from '../../src/server/options.ts';
 import { Server } from '../../src/server/server.ts';
 import { SshClient } from '../../src/ssh_client.ts';
+import { connection } from '../../src/wire/connection.ts';
 import type { Row } from '../../src/wire/message.ts';
 import { type Chunking, cut } from './feed.ts';
 import { memoCrypto } from './memo_crypto.ts';
@@ -222,12 +223,13 @@ export class RawClient {
     client.expect(6);
   }
 
-  /** Handshake and login with `PASSWORD`. */
+  /** Handshake and login with `PASSWORD`, behind which the server tells its host keys. */
   async login(): Promise<void> {
     await this.handshake();
     this.client.requestPassword(PASSWORD);
     await this.quiet();
     this.client.expect(52);
+    assert.equal(this.client.take(connection.globalRequest).request, 'hostkeys-00@openssh.com');
   }
 
   /** This side sends no more. */
