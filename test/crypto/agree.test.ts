@@ -5,7 +5,15 @@ import { describe, it } from 'node:test';
 import { concat } from '../../src/bytes/bytes.ts';
 import { hex } from '../../src/bytes/text.ts';
 import { nodeProvider } from '../../src/crypto/native/node.ts';
-import type { AeadName, AgreementName, CurveName, HashName, MacName, StreamName } from '../../src/crypto/provider.ts';
+import type {
+  AeadName,
+  AgreementName,
+  CbcName,
+  CurveName,
+  HashName,
+  MacName,
+  StreamName,
+} from '../../src/crypto/provider.ts';
 import { pureProvider as pure } from '../../src/crypto/pure/index.ts';
 import { seededRandom } from '../support/random.ts';
 import { lengths, shifted } from './tools.ts';
@@ -62,6 +70,22 @@ describe('pure and node+pure agree', () => {
         return hex(ours.apply(anywhere(piece, 0))) === hex(theirs.apply(anywhere(piece, 3)));
       });
       assert.deepEqual(wrong, []);
+    });
+  }
+
+  for (const name of keysOf<CbcName>(pure.cbc)) {
+    it(`on ${name} over a long run of pieces of every number of blocks`, () => {
+      const random = seededRandom(name);
+      const { keySize, blockSize } = pure.cbc[name];
+      const [key, iv] = [random(keySize), random(blockSize)];
+      for (const direction of ['encrypt', 'decrypt'] as const) {
+        const [ours, theirs] = [pure, native].map((each) => each.cbc[name].create(key, iv, direction));
+        const wrong = differing((length) => {
+          const piece = random(length - (length % blockSize));
+          return hex(ours?.apply(anywhere(piece, 0)) ?? piece) === hex(theirs?.apply(anywhere(piece, 3)) ?? key);
+        });
+        assert.deepEqual(wrong, [], direction);
+      }
     });
   }
 

@@ -62,6 +62,7 @@ for (const provider of providers) {
         mac.create(nothing).compute(nothing, nothing).length,
       ]);
       assert.deepEqual(sizes, [
+        ['hmac-md5', 16, 16],
         ['hmac-sha1', 20, 20],
         ['hmac-sha256', 32, 32],
         ['hmac-sha512', 64, 64],

@@ -68,6 +68,17 @@ function candidates(): { readonly good: Candidate[]; readonly bad: Candidate[] }
   });
   add(bad, 'a stream that forgets its position', { streams: { 'aes256-ctr': forgetful } }, ofStream);
 
+  const chained = pure.cbc['aes256-cbc'];
+  const ofCbc = (provider: CryptoProvider) => provider.cbc['aes256-cbc'];
+  add(good, 'a chained cipher', { cbc: { 'aes256-cbc': but(chained, {}) } }, ofCbc);
+  const unchained = but(chained, {
+    create: (key, iv, direction): Stream => ({ apply: (data) => chained.create(key, iv, direction).apply(data) }),
+  });
+  add(bad, 'a chained cipher that forgets the last block', { cbc: { 'aes256-cbc': unchained } }, ofCbc);
+  const oneWay = but(chained, { create: (key, iv) => chained.create(key, iv, 'encrypt') });
+  add(bad, 'a chained cipher that only enciphers', { cbc: { 'aes256-cbc': oneWay } }, ofCbc);
+  add(bad, 'an md5 that is another hash', { md5: pure.hashes.sha1 }, (provider) => provider.md5);
+
   const aead = pure.aeads['aes128-gcm'];
   const ofAead = (provider: CryptoProvider) => provider.aeads['aes128-gcm'];
   add(good, 'an aead', { aeads: { 'aes128-gcm': but(aead, {}) } }, ofAead);

@@ -12,7 +12,7 @@ import { describe, it } from 'node:test';
 import { chacha20 as ietfChacha20 } from '@noble/ciphers/chacha.js';
 import { concat, equalBytes } from '../../src/bytes/bytes.ts';
 import { fromHex, hex } from '../../src/bytes/text.ts';
-import type { AeadName, CryptoProvider, CurveName, HashName, MacName } from '../../src/crypto/provider.ts';
+import type { AeadName, CbcName, CryptoProvider, CurveName, HashName, MacName } from '../../src/crypto/provider.ts';
 import { poly1305 } from '../../src/crypto/pure/chacha.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import { NO_SHARED_VECTORS } from '../support/vectors.ts';
@@ -58,6 +58,24 @@ function gcmHolds(provider: CryptoProvider, row: Flat<AeadGroup, AeadRow>): bool
   const opened = aead.open(iv, aad, fromHex(row.ct + row.tag));
   if (row.result === 'invalid') return opened === undefined;
   return reads(opened, row.msg) && reads(concat(...aead.seal(iv, aad, fromHex(row.msg))), row.ct + row.tag);
+}
+
+type CbcRow = Readonly<Record<'key' | 'iv' | 'msg' | 'ct', string>>;
+
+const cbc = wycheproof<{ keySize: number }, CbcRow>('aes_cbc_pkcs5');
+
+/** Padding (RFC 5652 §6.3) is not ours, so it is looked at here. */
+function cbcHolds(provider: CryptoProvider, row: Flat<{ keySize: number }, CbcRow>): boolean {
+  const primitive = provider.cbc[`aes${row.keySize}-cbc` as CbcName];
+  const create = (direction: 'encrypt' | 'decrypt') => primitive.create(fromHex(row.key), fromHex(row.iv), direction);
+  const ciphertext = fromHex(row.ct);
+  if (ciphertext.length === 0 || ciphertext.length % 16 !== 0) return row.result === 'invalid';
+  const padded = create('decrypt').apply(ciphertext);
+  const count = padded.at(-1) as number;
+  const isPadded = count > 0 && count <= 16 && padded.subarray(padded.length - count).every((byte) => byte === count);
+  if (row.result !== 'valid') return !isPadded;
+  const plain = padded.slice(0, padded.length - count);
+  return isPadded && reads(plain, row.msg) && reads(create('encrypt').apply(padded), row.ct);
 }
 
 // chacha20-poly1305 of RFC 8439 §2.8 is another construction than that of SSH; its rows hold edge cases of Poly1305.
@@ -161,6 +179,7 @@ describe('wycheproof', () => {
   check('chacha20_poly1305, tags only', pureProvider, poly, 316, polyHolds);
   for (const provider of providers) {
     check('aes_gcm', provider, gcm, 133, (row) => gcmHolds(provider, row));
+    check('aes_cbc_pkcs5', provider, cbc, 216, (row) => cbcHolds(provider, row));
     for (const { file, name, count, rows } of macFiles) {
       check(file, provider, rows, count, (row) => macHolds(provider, name, row));
     }
