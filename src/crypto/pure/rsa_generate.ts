@@ -111,6 +111,7 @@ export function generate(bits: number, random: RandomSource): RsaPrivateKey {
     const q = randomPrime(bits - half, random);
     // FIPS 186-5 A.1.3 step 5.5: primes close to each other are found by Fermat's method
     const distance = p > q ? p - q : q - p;
+    if (distance === 0n) break;
     if (distance >> BigInt(half - 100) === 0n) continue;
     const lambda = ((p - 1n) / gcd(p - 1n, q - 1n)) * (q - 1n);
     const d = invert(EXPONENT, lambda);
