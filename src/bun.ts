@@ -30,9 +30,10 @@ import { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
 export * from './index.ts';
 export { directory } from './transports/bun_host_files.ts';
 export type { KeyFileOptions } from './transports/key_file.ts';
+export type { AcceptNewFileOptions, ForgetHostOptions, KnownHostsFileOptions } from './transports/known_hosts_files.ts';
 export { agent } from './transports/node_agent.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
-export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
+export { acceptNew, forgetHost, keyFile, knownHosts } from './transports/node_home.ts';
 
 const runtime: Runtime = { crypto: nodeCrypto, files: nodeFiles };
 

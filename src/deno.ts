@@ -29,9 +29,10 @@ import { localFacts, nodeConfigSystem } from './transports/node_config.ts';
 export * from './index.ts';
 export { agent } from './transports/deno_agent.ts';
 export { denoFiles as localFiles } from './transports/deno_files.ts';
-export { acceptNew, keyFile, knownHosts } from './transports/deno_home.ts';
+export { acceptNew, forgetHost, keyFile, knownHosts } from './transports/deno_home.ts';
 export { directory } from './transports/deno_host_files.ts';
 export type { KeyFileOptions } from './transports/key_file.ts';
+export type { AcceptNewFileOptions, ForgetHostOptions, KnownHostsFileOptions } from './transports/known_hosts_files.ts';
 
 const runtime: Runtime = { crypto: nodeCrypto, files: denoFiles };
 

@@ -69,9 +69,23 @@ export {
   type PublicKeyMethod,
   password,
 } from './client/auth.ts';
-export { type HostKeyOffer, type HostKeyPolicy, insecureAcceptAny, pin } from './client/host_key.ts';
+export {
+  type HostKeyOffer,
+  type HostKeyPolicy,
+  type HostKeyUpdate,
+  insecureAcceptAny,
+  pin,
+} from './client/host_key.ts';
+export type { HostKeyUpdateState } from './client/host_key_update.ts';
 export type { Passphrase } from './client/key_material.ts';
-export { acceptNewIn, knownHostsIn, type TextFile } from './client/known_hosts_policy.ts';
+export {
+  type AcceptNewOptions,
+  acceptNewIn,
+  type KnownHostsOptions,
+  knownHostsIn,
+  type RevokedFile,
+  type TextFile,
+} from './client/known_hosts_policy.ts';
 export type { ConnectionInfo } from './client/link.ts';
 export type { ConnectOptions, Timeouts } from './client/options.ts';
 export type { ByteInput, RunOptions, RunResult } from './client/run.ts';
@@ -145,6 +159,8 @@ export type { KdfLimits } from './keys/kdf_limits.ts';
 export type { KeyFileFormat } from './keys/key_file.ts';
 export type { KeyOptions } from './keys/key_options.ts';
 export type { PrivateKey, PrivateKeySecret } from './keys/key_pair.ts';
+export { addHost, type FoundLine, findHost, formatFoundLines, hashHosts, removeHost } from './keys/known_hosts_edit.ts';
+export { type Krl, parseKrl, type Revocation, revocationOf } from './keys/krl.ts';
 export {
   type PeekedKey,
   type PrivateKeyOptions,

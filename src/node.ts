@@ -28,9 +28,10 @@ import { dialNode } from './transports/node_socket.ts';
 
 export * from './index.ts';
 export type { KeyFileOptions } from './transports/key_file.ts';
+export type { AcceptNewFileOptions, ForgetHostOptions, KnownHostsFileOptions } from './transports/known_hosts_files.ts';
 export { agent } from './transports/node_agent.ts';
 export { nodeFiles as localFiles } from './transports/node_files.ts';
-export { acceptNew, keyFile, knownHosts } from './transports/node_home.ts';
+export { acceptNew, forgetHost, keyFile, knownHosts } from './transports/node_home.ts';
 export { directory } from './transports/node_host_files.ts';
 
 const runtime: Runtime = { crypto: nodeCrypto, files: nodeFiles };

@@ -179,7 +179,7 @@ function refuseUnlessKnown(verdict: HostKeyVerdict, offer: HostKeyOffer): void {
   throw hostKeyError(
     'host-key-changed',
     `The host key of ${host} has changed: it shows ${keyName(offer)}, but is known as ${known.join(', ')}. Somebody may be ` +
-      'in between. If the new key is known to be right, remove the old one with removeHost(), or ' +
+      'in between. If the new key is known to be right, remove the old one with forgetHost(), or ' +
       `\`ssh-keygen -R '${printable(knownHostsName(offer.host, offer.port))}' -f '${printable(verdict.known[0]?.source ?? '')}'\``,
   );
 }

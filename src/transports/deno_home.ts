@@ -3,6 +3,7 @@
 import { utf8 } from '../bytes/text.ts';
 import type { IdentitiesMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
+import { nodeCrypto } from '../crypto/native/node.ts';
 import { deno } from './deno_api.ts';
 import { denoFiles } from './deno_files.ts';
 import { isMissing } from './file_error.ts';
@@ -11,6 +12,8 @@ import { type KeyFileOptions, keyFileOf } from './key_file.ts';
 import {
   type AcceptNewFileOptions,
   acceptNewOf,
+  type ForgetHostOptions,
+  forgetHostOf,
   KNOWN_HOSTS,
   type KnownHostsFileOptions,
   knownHostsOf,
@@ -100,4 +103,12 @@ export function knownHosts(
  */
 export function acceptNew(path: string = KNOWN_HOSTS, options: AcceptNewFileOptions = {}): HostKeyPolicy {
   return acceptNewOf(system, path, options);
+}
+
+/**
+ * Takes the keys of a host out of a known_hosts file, as `ssh-keygen -R` does: a line goes whole, also where it names other hosts
+ * too; those of authorities and revocations stay. Resolves with the number of lines that have gone.
+ */
+export function forgetHost(host: string, options?: ForgetHostOptions): Promise<number> {
+  return forgetHostOf(system, nodeCrypto.auto, host, options);
 }

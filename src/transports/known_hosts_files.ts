@@ -7,7 +7,10 @@ import {
   type KnownHostsOptions,
   knownHostsIn,
 } from '../client/known_hosts_policy.ts';
+import type { CryptoProvider } from '../crypto/provider.ts';
+import { removeHost } from '../keys/known_hosts_edit.ts';
 import type { Krl } from '../keys/krl.ts';
+import { SSH_PORT } from '../wire/numbers.ts';
 import { fileError } from './file_error.ts';
 import { expandHome, type HomeSystem, textFile } from './home.ts';
 
@@ -53,4 +56,29 @@ function withRevoked<T extends { readonly revoked?: Krl | string | undefined }>(
       throw fileError('read the revoked keys in', name, error);
     });
   return { ...others, revoked: { name, read } };
+}
+
+/** Options of `forgetHost`. */
+export interface ForgetHostOptions {
+  /** Default: 22. */
+  readonly port?: number | undefined;
+  /** The known_hosts file. Default: `~/.ssh/known_hosts`. */
+  readonly path?: string | undefined;
+}
+
+/** How many lines have gone. */
+export async function forgetHostOf(
+  system: HomeSystem,
+  crypto: CryptoProvider,
+  host: string,
+  options: ForgetHostOptions = {},
+): Promise<number> {
+  const { port = SSH_PORT, path = KNOWN_HOSTS } = options;
+  let count = 0;
+  await textFile(system, path).edit?.((text) => {
+    const found = removeHost(crypto, text ?? '', host, port);
+    count = found.removed.length;
+    return count === 0 ? undefined : found.text;
+  });
+  return count;
 }

@@ -5,12 +5,15 @@ import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import type { IdentitiesMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
+import { nodeCrypto } from '../crypto/native/node.ts';
 import { isMissing } from './file_error.ts';
 import type { HomeSystem } from './home.ts';
 import { type KeyFileOptions, keyFileOf } from './key_file.ts';
 import {
   type AcceptNewFileOptions,
   acceptNewOf,
+  type ForgetHostOptions,
+  forgetHostOf,
   KNOWN_HOSTS,
   type KnownHostsFileOptions,
   knownHostsOf,
@@ -94,4 +97,12 @@ export function knownHosts(
  */
 export function acceptNew(path: string = KNOWN_HOSTS, options: AcceptNewFileOptions = {}): HostKeyPolicy {
   return acceptNewOf(system, path, options);
+}
+
+/**
+ * Takes the keys of a host out of a known_hosts file, as `ssh-keygen -R` does: a line goes whole, also where it names other hosts
+ * too; those of authorities and revocations stay. Resolves with the number of lines that have gone.
+ */
+export function forgetHost(host: string, options?: ForgetHostOptions): Promise<number> {
+  return forgetHostOf(system, nodeCrypto.auto, host, options);
 }
