@@ -6,6 +6,7 @@ import { fromHex, hex } from '../../src/bytes/text.ts';
 import type { AgreementName, CurveName } from '../../src/crypto/provider.ts';
 import { x25519Over } from '../../src/crypto/pure/x25519.ts';
 import { seededRandom } from '../support/random.ts';
+import { isThorough } from '../support/thorough.ts';
 import { ownVectors, type VectorGroup } from '../support/vectors.ts';
 import { assertEach, isRefused, providers, reads, sshError } from './tools.ts';
 
@@ -34,6 +35,19 @@ const names = Object.keys(sizes) as AgreementName[];
 
 for (const provider of providers) {
   describe(`agreements of ${provider.name}`, () => {
+    it('give the value of RFC 7748 §5.2 after a thousand turns', {
+      skip: provider.name === 'pure' && !isThorough && 'in plain JavaScript they are tried in Node 24',
+    }, async () => {
+      let [scalar, point] = [new Uint8Array(32), new Uint8Array(32)];
+      scalar[0] = 9;
+      point[0] = 9;
+      for (let turn = 0; turn < 1000; turn++) {
+        const next = await provider.agreements.x25519.finish(scalar, point);
+        [scalar, point] = [new Uint8Array(next), scalar];
+      }
+      assert.equal(hex(scalar), '684cf59ba83309552800ef566f2f4d3c1c3887c49360e3875f2eb94d99532c51');
+    });
+
     for (const group of groups) {
       it(`treat as they must: ${group.section} (${group.source})`, async () => {
         await assertEach(
