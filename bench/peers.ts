@@ -67,19 +67,23 @@ function sftp(name: string, options: readonly string[]): Program {
 /** A program of ours that uses a package of others: `SCRIPT WORK PORT USER KEY REMOTE LOCAL CIPHER`. */
 function script(name: string, packageName: string, file: string, cipher: string): Program {
   const path = fileURLToPath(new URL(`bench/${file}`, root));
-  const manifest = readFileSync(new URL(`bench/node_modules/${packageName}/package.json`, root), 'utf8');
   return {
     name,
-    version:
-      (JSON.parse(manifest) as { version: string }).version + (hasAddon() ? '' : ', without the native addon of ssh2'),
+    version: packageName === 'ssh2' ? ssh2Version() : versionOf(packageName),
     works: packageName === 'ssh2' ? ['get', 'put', 'list'] : everything,
     invoke: (job) => ({ command: [process.execPath, path, ...scriptArguments(job), cipher] }),
   };
 }
 
-/** `ssh2` computes some of its cryptography in an addon that is built where packages may run scripts of their own. */
-function hasAddon(): boolean {
-  return existsSync(new URL('bench/node_modules/ssh2/lib/protocol/crypto/build/Release/sshcrypto.node', root));
+function versionOf(packageName: string): string {
+  const manifest = readFileSync(new URL(`bench/node_modules/${packageName}/package.json`, root), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** `ssh2` computes some of its cryptography in an addon in C++, where its install script was let run and could build it. */
+export function ssh2Version(): string {
+  const addon = new URL('bench/node_modules/ssh2/lib/protocol/crypto/build/Release/sshcrypto.node', root);
+  return `${versionOf('ssh2')} ${existsSync(addon) ? 'with' : 'without'} its native addon`;
 }
 
 function scriptArguments({ work, port, peer, remote, local }: Job): string[] {

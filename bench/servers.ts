@@ -20,6 +20,7 @@ import { root } from '../test/support/root.ts';
 import { needSshd } from './find_sshd.ts';
 import { measureIdle } from './idle.ts';
 import { measure } from './measure.ts';
+import { ssh2Version } from './peers.ts';
 import { makePlace, mustBeEqual, writeRandomFile } from './place.ts';
 import type { Direction } from './program.ts';
 import { machine, resultsFolder } from './report.ts';
@@ -30,7 +31,7 @@ import { table } from './table.ts';
 const MEBI = 1024 * 1024;
 const LIMIT_SECONDS = 900; // of one transfer
 const CIPHERS = { default: [], 'aes128-gcm': ['-c', 'aes128-gcm@openssh.com'] } as const;
-const LEGEND = 'MB/s of the whole sftp process. to sshd: against OpenSSH with the same cipher';
+const LEGEND = 'MB/s of the whole sftp process. to sshd, to ssh2: against these with the same cipher';
 
 /** A server that is measured. */
 interface Server {
@@ -135,20 +136,20 @@ function report(
   const rate = (server: string, cipher: string, work: Direction): number =>
     rateOf(rows.find((row) => row.subject === nameOf(server, cipher) && row.work === work));
   const show = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '-');
-  const cells = [['', 'get MB/s', 'to sshd', 'put MB/s', 'to sshd']];
+  const cells = [['', 'get MB/s', 'to sshd', 'to ssh2', 'put MB/s', 'to sshd', 'to ssh2']];
   for (const cipher of Object.keys(CIPHERS)) {
     for (const { name } of servers) {
       const line = [nameOf(name, cipher)];
       for (const direction of ['get', 'put'] as const) {
         const value = rate(name, cipher, direction);
-        line.push(show(value, 0), show(value / rate('OpenSSH', cipher, direction), 2));
+        const to = (other: string): string => show(value / rate(other, cipher, direction), 2);
+        line.push(show(value, 0), to('OpenSSH'), to('ssh2'));
       }
       cells.push(line);
     }
   }
-  process.stdout.write(
-    `\n${plan.bytes / MEBI} MiB, ${plan.rounds} round(s), sftp of ${peer.identification}\n\n${table(cells)}\n\n${LEGEND}\n`,
-  );
+  const conditions = `${plan.bytes / MEBI} MiB, ${plan.rounds} round(s), sftp of ${peer.identification}, ssh2 ${ssh2Version()}`;
+  process.stdout.write(`\n${conditions}\n\n${table(cells)}\n\n${LEGEND}\n`);
   if (idle !== undefined) {
     process.stdout.write(`an idle connection costs puressh ${(idle / 1000).toFixed(0)} KB (${plan.idle} logged in)\n`);
   }

@@ -84,13 +84,17 @@ function tuningOptions({ crypto, requests, window, lanes }: Tuning): string[] {
   ];
 }
 
-/** Installs what `bench/package.json` pins, unless that very lock file is installed already. */
+/**
+ * Installs what `bench/package.json` pins, unless that very lock file is installed already. No scripts of packages run, so that
+ * every machine measures the same `ssh2`: the addon in C++ that it builds where it may is left out.
+ */
 export function installCompetitors(): void {
   const home = fileURLToPath(new URL('bench/', root));
-  const lock = readFileSync(`${home}package-lock.json`, 'utf8');
+  const installed = `${readFileSync(`${home}package-lock.json`, 'utf8')}without scripts\n`;
   const mark = `${home}node_modules/.installed-lock.json`;
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === lock) return;
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === installed) return;
   process.stderr.write('installing what bench/package.json pins\n');
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: home, stdio: ['ignore', 'ignore', 'inherit'] });
-  writeFileSync(mark, lock);
+  const line = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+  execFileSync('npm', line, { cwd: home, stdio: ['ignore', 'ignore', 'inherit'] });
+  writeFileSync(mark, installed);
 }
