@@ -4,7 +4,6 @@ import { printable } from '../../bytes/text.ts';
 import type { CryptoProvider } from '../../crypto/provider.ts';
 import { SshError } from '../../errors.ts';
 import { matchPattern } from '../../keys/host_pattern.ts';
-import { signatureAlgorithms } from '../../keys/signature.ts';
 import type { CompressionLibrary } from '../compression.ts';
 import {
   COMPRESSION,
@@ -71,7 +70,7 @@ export function knownAlgorithms(category: AlgorithmCategory): readonly string[] 
     case 'kex':
       return [...exchanges.keys()];
     case 'hostKeys':
-      return [...signatureAlgorithms.keys()];
+      return [...DEFAULT_HOST_KEYS, ...LEGACY_HOST_KEYS];
     case 'ciphers':
       return [...ciphers.keys()];
     case 'macs':
