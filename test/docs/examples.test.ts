@@ -124,6 +124,12 @@ describe('the client examples', () => {
       (stdout) => assert.equal(stdout.trim(), hostname()),
     ),
   );
+
+  it('offer other algorithms, and compress', withOpenssh, () =>
+    against('algorithms', login, (stdout) =>
+      assert.match(stdout, /^(aes256-gcm|chacha20-poly1305)@openssh.com zlib@openssh.com\n$/),
+    ),
+  );
 });
 
 /** A private key, and both halves as files. */

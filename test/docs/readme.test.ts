@@ -35,6 +35,7 @@ const examples: Readonly<Record<string, string>> = {
   client: 'README.md',
   more: 'README.md',
   server: 'README.md',
+  algorithms: 'docs/algorithms.md',
   config: 'docs/config.md',
   second_factor: 'docs/server.md',
   programs: 'docs/server.md',
