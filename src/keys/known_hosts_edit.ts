@@ -21,7 +21,7 @@ export interface FoundLine {
   /** From 1. */
   readonly line: number;
   readonly marker: 'none' | 'revoked' | 'cert-authority';
-  /** Without its end. */
+  /** Without its line feed. */
   readonly text: string;
 }
 
@@ -44,10 +44,11 @@ function withoutEnd(line: string): string {
   return line.replace(/\r?\n$/, '');
 }
 
-/** Nothing for comments, blanks, and lines that have no hosts or no key. */
+/** Nothing for comments, blanks, keys of SSH 1, and lines that have no hosts or no key. */
 function fieldsOf(line: string): Fields | undefined {
   if (line.length > MAX_LINE) return undefined;
-  const found = /^(\ufeff?[ \t]*(?:(@\S+)[ \t]+)?)([^\s#@][^ \t\r\n]*)([ \t]+[^\s#]\S*[ \t]+[^\s#].*)$/s.exec(line);
+  const found =
+    /^(\ufeff?[ \t]*(?:(@\S+)[ \t]+)?)([^\s#@][^ \t\r\n]*)([ \t]+(?![0-9]+[ \t])[^\s#]\S*[ \t]+[^\s#].*)$/s.exec(line);
   if (found === null) return undefined;
   const [, before = '', mark, hosts = '', after = ''] = found;
   const marker = mark === undefined ? 'none' : markerNames[mark as keyof typeof markerNames];
@@ -65,7 +66,7 @@ export function findHost(crypto: Pick<CryptoProvider, 'macs'>, text: string, hos
   return linesOf(text).flatMap((line, index) => {
     const fields = fieldsOf(line);
     if (fields === undefined || !isAbout(crypto, fields, name)) return [];
-    return [{ line: index + 1, marker: fields.marker, text: withoutEnd(line) }];
+    return [{ line: index + 1, marker: fields.marker, text: line.replace(/\n$/, '') }];
   });
 }
 

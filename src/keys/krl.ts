@@ -111,9 +111,10 @@ export function parseRevoked(bytes: Uint8Array): Krl {
 }
 
 function readLine(line: string, number: number): Uint8Array {
-  const [type, digits] = line.split(/[ \t]+/);
-  const blob = digits === undefined ? undefined : fromBase64(digits);
-  if (blob === undefined || keyTypeOf(blob) !== type) {
+  const [type = '', digits = ''] = line.split(/[ \t]+/);
+  const blob = fromBase64(digits);
+  const start = new Writer().string(type).finish();
+  if (blob === undefined || type === '' || !equalBytes(blob.subarray(0, start.length), start)) {
     throw new DecodeError(`Line ${number} of the revoked keys is no public key: '${printable(line, 40)}'`);
   }
   return blob;
