@@ -12,7 +12,7 @@ import { acceptedNode } from './node_socket.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'nothing is there',
-  ECONNREFUSED: 'nobody listens there any more',
+  ECONNREFUSED: 'nobody listens there',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   ENOTSOCK: 'it is no socket',
