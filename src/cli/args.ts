@@ -6,6 +6,8 @@ import { parseArgs } from 'node:util';
 import { printable } from '../bytes/text.ts';
 import { bad, type Values } from './arg_values.ts';
 import { type ConnectionChoice, connectionChoice, connectionOptions } from './connection_args.ts';
+import { type KeygenCommand, keygenCommand, keygenOptions } from './keygen_args.ts';
+import { type KeyscanCommand, keyscanCommand, keyscanOptions } from './keyscan_args.ts';
 import { type ServeCommand, serveCommand, serveOptions } from './serve_args.ts';
 import { type SftpCommand, sftpCommand, shellOptions } from './shell_args.ts';
 import { type HostTarget, parseHost, parseRemote, type RemoteTarget } from './target.ts';
@@ -19,7 +21,9 @@ import {
   transferOptions,
 } from './transfer_args.ts';
 
-export type CommandName = 'get' | 'put' | 'ls' | 'run' | 'sftp' | 'serve';
+export type CommandName = 'get' | 'put' | 'ls' | 'run' | 'sftp' | 'serve' | 'keygen' | 'keyscan';
+
+const NAMES = 'get, put, ls, run, sftp, serve, keygen or keyscan';
 
 interface Reaching {
   readonly connection: ConnectionChoice;
@@ -48,7 +52,9 @@ export type Command =
   | LsCommand
   | RunCommand
   | SftpCommand
-  | ServeCommand;
+  | ServeCommand
+  | KeygenCommand
+  | KeyscanCommand;
 
 const general = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'V' } } as const;
 
@@ -59,6 +65,8 @@ const optionsOf = {
   run: { ...general, ...connectionOptions, json: { type: 'boolean' }, 'no-stdin': { type: 'boolean', short: 'n' } },
   sftp: { ...general, ...connectionOptions, ...shellOptions },
   serve: { ...general, ...serveOptions },
+  keygen: { ...general, ...keygenOptions },
+  keyscan: { ...general, ...keyscanOptions },
 } as const;
 
 /** What the arguments after the program's name ask for. Throws `bad-argument` with what to write instead. */
@@ -69,12 +77,11 @@ export function parseCommand(argv: readonly string[]): Command {
   if (before.some((each) => each === '--help' || each === '-h')) return { name: 'help', topic: '' };
   if (before.some((each) => each === '--version' || each === '-V')) return { name: 'version' };
   if (before[0] !== undefined) {
-    throw bad(`${printable(before[0])} stands before a command: write puressh get, put, ls, run, sftp or serve first`);
+    throw bad(`${printable(before[0])} stands before a command: write puressh ${NAMES} first`);
   }
   if (name === 'help') return { name: 'help', topic: isCommand(argv[at + 1]) ? (argv[at + 1] as CommandName) : '' };
-  if (name === undefined) throw bad('No command given: write puressh get, put, ls, run, sftp or serve');
-  if (!isCommand(name))
-    throw bad(`There is no command ${printable(name)}: write puressh get, put, ls, run, sftp or serve`);
+  if (name === undefined) throw bad(`No command given: write puressh ${NAMES}`);
+  if (!isCommand(name)) throw bad(`There is no command ${printable(name)}: write puressh ${NAMES}`);
   const rest = argv.slice(at + 1);
   const own = name === 'run' ? upToHost(rest) : rest.length;
   const { values, positionals } = parse(name, rest.slice(0, own));
@@ -128,6 +135,8 @@ const commands: Readonly<Record<CommandName, (values: Values, positionals: reado
   },
   sftp: sftpCommand,
   serve: serveCommand,
+  keygen: keygenCommand,
+  keyscan: keyscanCommand,
 };
 
 function expect(

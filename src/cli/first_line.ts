@@ -1,4 +1,4 @@
-/** The first line of a stream, for a password that is passed on standard input. */
+/** The first lines of a stream, for passwords that are passed on standard input. */
 
 import { SshError } from '../errors.ts';
 
@@ -12,17 +12,24 @@ export interface LineInput extends AsyncIterable<Uint8Array | string> {
 
 /** Reads up to the first line feed, which with a carriage return before it is dropped, and reads no more after. */
 export async function readFirstLine(input: LineInput): Promise<string> {
+  return (await readLines(input, 1))[0] as string;
+}
+
+/** The same for the first `count` lines; of what ends before, there are fewer, but one at least. */
+export async function readLines(input: LineInput, count: number): Promise<readonly string[]> {
   const chunks: Uint8Array[] = [];
   let length = 0;
+  let found = 0;
   for await (const chunk of input) {
     const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk;
-    const end = bytes.indexOf(LINE_FEED);
-    chunks.push(end < 0 ? bytes : bytes.subarray(0, end));
+    chunks.push(bytes);
     length += bytes.length;
-    if (end >= 0) break;
+    for (const byte of bytes) if (byte === LINE_FEED) found++;
+    if (found >= count) break;
     if (length > MAX_LENGTH) throw new SshError('bad-argument', 'Standard input begins with no line to be a password');
   }
   input.destroy();
   const text = await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text();
-  return text.replace(/\r$/, '');
+  const lines = text.split('\n').slice(0, count);
+  return lines.map((line) => line.replace(/\r$/, ''));
 }

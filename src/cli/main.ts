@@ -39,6 +39,10 @@ async function execute(command: Command, interrupts: Interrupts): Promise<number
       return await (await import('./run.ts')).run(command, signal);
     case 'sftp':
       return await (await import('./shell/start.ts')).sftp(command, interrupts);
+    case 'keygen':
+      return await (await import('./keygen/keygen.ts')).keygen(command);
+    case 'keyscan':
+      return await (await import('./keyscan.ts')).keyscan(command, signal);
     case 'serve':
       return await (await import('./serve.ts')).serve(command, signal);
   }

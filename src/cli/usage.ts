@@ -50,6 +50,8 @@ const OVERVIEW = `Usage: puressh <command> [options] [user@]host[:path] ...
   puressh run [user@]host command ...        run a command
   puressh sftp [user@]host[:path]            a shell on the files of a server
   puressh serve                              an SFTP server, until Ctrl-C
+  puressh keygen action file ...             make, convert, show and certify keys
+  puressh keyscan host ...                   the host keys that servers show
 
 puressh <command> --help lists the options; puressh --version prints the version.`;
 
@@ -151,6 +153,64 @@ Output:
 
 Exit status: 1 a file cannot be used; 2 wrong use; 255 it cannot listen; 128 + n ended by signal n: 130 after Ctrl-C.`;
 
+const KEYGEN = `Usage: puressh keygen [options] action FILE ...
+
+Makes, converts, shows and certifies keys. Actions:
+
+  make FILE                  a new key in FILE, its public half in FILE.pub
+    -t, --type ed25519|ecdsa|rsa
+                             default ed25519
+    -b, --bits N             of ecdsa 256, 384 or 521; of rsa 2048 to 16384, default 3072
+    -C, --comment TEXT       default you and this machine
+    -m, --format openssh|pkcs8|ppk
+                             default openssh
+  convert FILE               the private key of FILE in another format, with the same passphrase
+    -m, --format openssh|pkcs8|ppk
+        --output FILE        where it goes; - is standard output
+    -C, --comment TEXT       another comment
+  passphrase FILE            another passphrase, or none, for the same file
+  public FILE                the public half of a private key, or a public key in another format
+    -m, --format openssh|rfc4716|pkcs8
+        --output FILE        default standard output
+  fingerprint FILE ...       size, fingerprint, comment and type of each key
+    -E, --hash sha256|md5    default sha256
+  sign FILE.pub ...          a certificate for each public key, in FILE-cert.pub
+        --ca FILE            private key of the authority
+    -I, --id TEXT            name of the certificate, as logs show it
+        --host               for hosts; default for users
+    -n, --principals NAME[,NAME]
+                             the users or hosts that it is for
+        --valid INTERVAL     as +52w, -1d:+1h, 20260101:20270101; default always:forever
+        --serial N           number; several keys have numbers in a row
+    -O, --option NAME[=VALUE]
+                             force-command=, source-address=, no-pty, clear and the others of ssh-keygen; may be repeated
+  show FILE ...              what certificates say
+
+For all:
+      --force                replace files that are there
+      --passphrase-stdin     passphrases from standard input: the first line opens a key or is for a new one; with
+                             passphrase, the second line is the new one
+      --no-passphrase        the new file is in the clear (make, convert)
+      --crypto pure|auto     pure: cryptography in JavaScript only; auto (default): the runtime's where it is faster
+
+Passphrases are asked for at the terminal, and never stand on the command line.
+
+Exit status: 0 done; 1 a file or a key cannot be used, or is there already; 2 wrong use.`;
+
+const KEYSCAN = `Usage: puressh keyscan [options] host ...
+
+Prints the host keys that servers show, in lines of known_hosts. Whoever sits in between can show others: compare
+fingerprints before you trust them.
+
+  -p, --port N               default 22
+  -t, --type NAME[,NAME]     ed25519, ecdsa, rsa; default all of them
+  -c, --certificates         certificates in place of keys
+  -H, --hash                 names of hosts hashed
+  -T, --timeout SECONDS      limit for each connection; default 5
+      --crypto pure|auto     pure: cryptography in JavaScript only; auto (default): the runtime's where it is faster
+
+Exit status: 0 every server has shown a key; 1 one has not; 2 wrong use.`;
+
 /** What `--help` prints, by command; `''` is the overview. */
 export const usage: Readonly<Record<CommandName | '', string>> = {
   '': OVERVIEW,
@@ -160,4 +220,6 @@ export const usage: Readonly<Record<CommandName | '', string>> = {
   run: RUN,
   sftp: SFTP,
   serve: SERVE,
+  keygen: KEYGEN,
+  keyscan: KEYSCAN,
 };
