@@ -22,6 +22,9 @@ const combinations: { ciphers: string[]; macs?: string[] }[] = [
   { ciphers: ['aes128-gcm@openssh.com'] },
   { ciphers: ['aes256-gcm@openssh.com'] },
   ...streams.flatMap((cipher) => macs.map((mac) => ({ ciphers: [cipher], macs: [mac] }))),
+  // of what is legacy, each way to protect packets
+  { ciphers: ['aes256-cbc'], macs: ['hmac-sha1'] },
+  { ciphers: ['3des-cbc'], macs: ['hmac-md5-96-etm@openssh.com'] },
 ];
 
 /** Sequence number that the client counts for our next packet. */
@@ -53,7 +56,7 @@ for (const lists of combinations) {
     test(`${name} lives through three key exchanges, ${strict ? 'strict' : 'not strict'}`, () => {
       for (const chunking of chunkings) {
         const algorithms = chooseAlgorithms(memoCrypto, lists);
-        const link = new Link(chunking, { client: { algorithms }, peer: { strict } });
+        const link = new Link(chunking, { client: { algorithms }, peer: { strict, algorithms: lists } });
         link.login();
         const id = link.client.connection.openChannel('session', new Uint8Array(0));
         const channel = new PeerChannel(link.peer);

@@ -9,7 +9,9 @@ import { ciphers, type DirectionKeys } from '../../../src/core/algorithms/cipher
 import { macs } from '../../../src/core/algorithms/macs.ts';
 import { PacketReader, PacketWriter } from '../../../src/core/packet.ts';
 import type { Open, Seal } from '../../../src/core/protection/types.ts';
-import { crypto, thrown, vectors } from '../tools.ts';
+import { nodeProvider } from '../../../src/crypto/native/node.ts';
+import type { CryptoProvider } from '../../../src/crypto/provider.ts';
+import { crypto as pure, thrown, vectors } from '../tools.ts';
 
 interface Row {
   readonly name: string;
@@ -28,7 +30,9 @@ interface Row {
 
 const { rows } = vectors<{ readonly rows: readonly Row[] }>('ssh/packets.json');
 
-function protectionOf(row: Row): { seal: Seal; open: Open } {
+const native = nodeProvider();
+
+function protectionOf(row: Row, crypto: CryptoProvider = pure): { seal: Seal; open: Open } {
   const keys: DirectionKeys = { key: fromHex(row.key), iv: fromHex(row.iv), macKey: fromHex(row.macKey) };
   const cipher = ciphers.get(row.cipher);
   assert.ok(cipher !== undefined);
@@ -56,8 +60,8 @@ describe('vectors/ssh/packets.json', () => {
     const [first] = row.packets;
     assert.ok(first !== undefined);
 
-    it(`${row.name}: the seal makes these bytes`, () => {
-      const { seal } = protectionOf(row);
+    it(`${row.name}: the seal makes these bytes, that of the runtime's cryptography`, () => {
+      const { seal } = protectionOf(row, native);
       for (const { sequence, payload, padding, sealed } of row.packets) {
         const body = fromHex(`00${payload}${padding}`);
         body[0] = padding.length / 2;
@@ -80,13 +84,15 @@ describe('vectors/ssh/packets.json', () => {
       }
     });
 
-    it(`${row.name}: the reader reads these packets`, () => {
-      const queue = new ChunkQueue();
-      for (const { sealed } of row.packets) queue.push(fromHex(sealed));
-      const reader = new PacketReader(queue, 35000, first.sequence);
-      reader.rekey(protectionOf(row).open, false);
-      for (const { sequence, payload } of row.packets) {
-        assert.equal(hex(reader.next() ?? new Uint8Array(0)), payload, `sequence ${sequence}`);
+    it(`${row.name}: the reader reads these packets, in JavaScript and with the runtime's cryptography`, () => {
+      for (const crypto of [pure, native]) {
+        const queue = new ChunkQueue();
+        for (const { sealed } of row.packets) queue.push(fromHex(sealed));
+        const reader = new PacketReader(queue, 35000, first.sequence);
+        reader.rekey(protectionOf(row, crypto).open, false);
+        for (const { sequence, payload } of row.packets) {
+          assert.equal(hex(reader.next() ?? new Uint8Array(0)), payload, `${crypto.name}, sequence ${sequence}`);
+        }
       }
     });
 
