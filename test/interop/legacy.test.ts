@@ -204,8 +204,8 @@ describe('what is legacy, and compression, of a server of ours', () => {
     rekey: REKEY,
   });
 
-  // each cipher and each hash, before and after encryption
-  for (const { cipher, mac } of protections.filter((_, i) => i % 2 === 0)) {
+  // of each hash some, before and after encryption
+  for (const { cipher, mac } of protections.filter((_, i) => i % 4 === 0 || i % 4 === 3)) {
     it(`ssh: ${cipher} with ${mac}`, options(shared), async () => {
       const found = await echoes(shared.server, ssh.sshCommand(shared.server, 'key', '-c', cipher, '-m', mac, 'cat'));
       assert.deepEqual([found.cipher, found.mac], [cipher, mac]);
