@@ -1,12 +1,13 @@
 /**
  * Certificates of hosts, and the authorities that known_hosts files name for them: OpenSSH's PROTOCOL.certkeys, sshd(8). Decides as
- * OpenSSH's check_host_cert does. Must not know plain keys, nor what a program does with a verdict.
+ * check_host_cert of OpenSSH 10.3 does: principals may be patterns, and a certificate without any is for no host; older ones know no
+ * patterns, and take the latter for every host. Must not know plain keys, nor what a program does with a verdict.
  */
 
 import { equalBytes } from '../bytes/bytes.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { type Certificate, judgeCertificate, verifyCertificate } from './certificate.ts';
-import { lowerAscii } from './host_pattern.ts';
+import { lowerAscii, MAX_PATTERN, matchPattern } from './host_pattern.ts';
 import { signatureAlgorithms, whenReady } from './signature.ts';
 
 /** A line that names an authority for a host. */
@@ -24,7 +25,7 @@ export type AuthorityVerdict =
 /**
  * Whether the certificate holds for `host` at `now` (milliseconds since 1970). `authorities` are the lines about that host; where
  * none has the certificate's authority there is nothing to say. Principals are compared with the name that was asked for, without
- * its port; a certificate without any is one for every host, as in OpenSSH.
+ * its port.
  */
 export function judgeHostCertificate(
   crypto: CryptoProvider,
@@ -39,11 +40,16 @@ export function judgeHostCertificate(
   const bad = (reason: string): AuthorityVerdict => ({ state: 'bad-certificate', reason, source, line });
   return whenReady(verifyCertificate(crypto, certificate), (valid) => {
     if (!valid) return bad('its authority has not signed it');
-    const use = { kind: 'host', principal: lowerAscii(host), now, allowEmptyPrincipals: true } as const;
-    const verdict = judgeCertificate(certificate, use);
+    const name = lowerAscii(host);
+    const principal = certificate.principals.find((each) => isPrincipal(name, each)) ?? name;
+    const verdict = judgeCertificate(certificate, { kind: 'host', principal, now, allowEmptyPrincipals: false });
     if (!verdict.ok) return bad(verdict.reason);
     return { state: 'certified', source, line, keyId: certificate.keyId };
   });
+}
+
+function isPrincipal(name: string, principal: string): boolean {
+  return principal.length <= MAX_PATTERN && matchPattern(name, principal);
 }
 
 /** Every type of certificate that a host may show, best first. */
