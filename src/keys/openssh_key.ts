@@ -78,13 +78,21 @@ function readEnvelope(bytes: Uint8Array, errors: KeyFileErrors): Envelope {
 }
 
 function open(envelope: Envelope, opening: Opening): PrivateKey {
-  const { crypto, errors } = opening;
-  checkType(keyTypeOf(envelope.publicBlob), errors);
-  const plain = envelope.cipher === 'none' ? envelope.section : decrypt(envelope, opening);
+  checkType(keyTypeOf(envelope.publicBlob), opening.errors);
+  if (envelope.cipher === 'none') return keyIn(envelope.section, envelope.publicBlob, opening);
+  const plain = decrypt(envelope, opening);
+  try {
+    return keyIn(plain, envelope.publicBlob, opening);
+  } finally {
+    wipe(plain);
+  }
+}
+
+function keyIn(plain: Uint8Array, publicBlob: Uint8Array, { crypto, errors }: Opening): PrivateKey {
   const { secret, publicHalf, comment } = readSection(plain, errors);
   const key = keyPairOf(crypto, secret, comment);
   // Compares values, not encodings: some writers put superfluous zeros before RSA numbers.
-  for (const half of [publicHalf, parsePublicKey(envelope.publicBlob)]) {
+  for (const half of [publicHalf, parsePublicKey(publicBlob)]) {
     if (!equalBytes(encodePublicKey(half), key.publicKey.blob)) throw errors.halvesDiffer();
   }
   return key;

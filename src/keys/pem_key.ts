@@ -1,5 +1,6 @@
 /** Private keys in PEM armour: which reader a label calls for, and decryption before it. */
 
+import { wipe } from '../bytes/secret.ts';
 import type { SshError } from '../errors.ts';
 import { openDekInfo } from './dek_info.ts';
 import { type Found, type KeyFile, type KeyFileFormat, keyOf, type Opening, publicBlobOf } from './key_file.ts';
@@ -41,7 +42,14 @@ function encrypted(format: KeyFileFormat, read: Read, decrypt: (opening: Opening
   return {
     format,
     encrypted: true,
-    open: (opening) => keyOf(read(decrypt(opening), opening.errors), opening),
+    open(opening) {
+      const plain = decrypt(opening);
+      try {
+        return keyOf(read(plain, opening.errors), opening);
+      } finally {
+        wipe(plain);
+      }
+    },
   };
 }
 

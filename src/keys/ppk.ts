@@ -94,7 +94,9 @@ function open(lines: Lines, comment: Uint8Array, opening: Opening): PrivateKey {
     }
     throw errors.passphraseWrong(how);
   }
-  return keyIn(plain, shown.key, lines, opening);
+  const key = keyIn(plain, shown.key, lines, opening);
+  if (plain !== lines.privateBlob) wipe(plain);
+  return key;
 }
 
 function fits(plain: Uint8Array, publicKey: PublicKey, lines: Lines, opening: Opening): boolean {
