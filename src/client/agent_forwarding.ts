@@ -38,26 +38,27 @@ class Forwarding {
   /** Those of the sessions that live, the latest last. A channel does not say which session it is for. */
   #agents: readonly { readonly agent: Agent }[] = [];
   #channels = 0;
-  #stop: () => void = () => {};
 
   constructor(link: Link) {
     this.#link = link;
+    link.onChannel(AGENT_CHANNEL, (id) => this.#open(id));
   }
 
   add(agent: Agent): () => void {
     const entry = { agent };
-    if (this.#agents.length === 0) this.#stop = this.#link.onChannel(AGENT_CHANNEL, (id) => this.#open(id));
     this.#agents = [...this.#agents, entry];
     return () => {
-      if (!this.#agents.includes(entry)) return;
       this.#agents = this.#agents.filter((each) => each !== entry);
-      if (this.#agents.length === 0) this.#stop();
     };
   }
 
   #open(id: number): void {
     const latest = this.#agents.at(-1);
-    if (latest === undefined || this.#channels >= MAX_CHANNELS) {
+    if (latest === undefined) {
+      this.#link.refuseChannel(id, OpenFailureReason.administrativelyProhibited, 'not requested');
+      return;
+    }
+    if (this.#channels >= MAX_CHANNELS) {
       const why = `no more than ${MAX_CHANNELS} connections to the agent at once`;
       this.#link.refuseChannel(id, OpenFailureReason.resourceShortage, why);
       return;

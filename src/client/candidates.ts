@@ -40,22 +40,18 @@ export interface Candidates {
 export interface CandidateOptions {
   readonly methods: readonly AuthMethod[];
   readonly crypto: CryptoProvider;
-  /** Signature algorithms that may be used, by plain names. */
-  readonly signatures: readonly string[];
   readonly identitiesOnly: boolean;
 }
 
 /** Loads all keys at once. A key that cannot be used is an error; an agent that cannot be reached only where nothing else is there. */
 export async function loadCandidates(options: CandidateOptions): Promise<Candidates> {
-  const { methods, crypto, signatures, identitiesOnly } = options;
+  const { methods, crypto, identitiesOnly } = options;
   const loaded = await Promise.all(methods.map((method) => load(method, crypto)));
   const ordered = orderEntries(
     loaded.map(({ entry }) => entry),
     identitiesOnly,
   );
-  const list = ordered.flatMap((each): Candidate[] =>
-    'signer' in each ? keyCandidates(each, crypto, signatures) : [asked(each)],
-  );
+  const list = ordered.flatMap((each): Candidate[] => ('signer' in each ? keyCandidates(each, crypto) : [asked(each)]));
   const failures = loaded.flatMap(({ failure }) => (failure === undefined ? [] : [failure]));
   if (list.length === 0 && failures[0] !== undefined) throw failures[0];
   const notes = [...failures.map(({ message }) => message), ...leftOut(loaded, ordered, crypto, identitiesOnly)];
@@ -89,13 +85,11 @@ function sourceOf(method: PublicKeyMethod | IdentitiesMethod, signer: Signer): s
   return method.name === undefined ? '' : ` from ${printable(method.name)}`;
 }
 
-function keyCandidates(identity: Identity, crypto: CryptoProvider, signatures: readonly string[]): KeyCandidate[] {
+function keyCandidates(identity: Identity, crypto: CryptoProvider): KeyCandidate[] {
   const { signer } = identity;
   const candidate: KeyCandidate = { kind: 'key', signer, name: nameOf(identity, crypto), isFallback: false, left: 1 };
   const sha1 = signer.algorithms.filter((name) => plainAlgorithm(name) === 'ssh-rsa');
-  if (sha1.length === 0 || sha1.length === signer.algorithms.length || !signatures.includes('ssh-rsa')) {
-    return [candidate];
-  }
+  if (sha1.length === 0 || sha1.length === signer.algorithms.length) return [candidate];
   const old: Signer = {
     publicKey: signer.publicKey,
     keyType: signer.keyType,

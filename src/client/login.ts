@@ -48,7 +48,7 @@ export class Login {
     const { signatures = DEFAULT_SIGNATURES, identitiesOnly = false } = options;
     this.#options = options;
     this.#signatures = signatures;
-    this.#candidates = loadCandidates({ ...options, signatures, identitiesOnly });
+    this.#candidates = loadCandidates({ ...options, identitiesOnly });
     this.#candidates.catch(() => {});
   }
 
