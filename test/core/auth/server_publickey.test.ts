@@ -5,6 +5,8 @@ import { decodeFields } from '../../../src/bytes/schema.ts';
 import { fromHex, hex } from '../../../src/bytes/text.ts';
 import { Writer } from '../../../src/bytes/writer.ts';
 import type { CryptoProvider } from '../../../src/crypto/provider.ts';
+import { certified, signCertificate } from '../../../src/keys/certificate.ts';
+import { parsePublicKey } from '../../../src/keys/public_key.ts';
 import { encodeSignature, type Signer } from '../../../src/keys/signature.ts';
 import { requestBody } from '../../../src/wire/userauth.ts';
 import { memoCrypto } from '../../support/memo_crypto.ts';
@@ -115,6 +117,60 @@ describe('ServerAuth, asked about a key,', () => {
     for (const body of [request('publickey'), asking.slice(0, -2), `${asking}00`, trying.slice(0, -2), `${trying}00`]) {
       thrown('decode', () => listening().receive(body));
     }
+  });
+});
+
+describe('ServerAuth, shown a certificate,', () => {
+  const CERT = 'ssh-ed25519-cert-v01@openssh.com';
+  const authority = ed25519Signer(memoCrypto, 3);
+  const made = signCertificate(memoCrypto, authority, {
+    key: parsePublicKey(ada.publicKey),
+    kind: 'user',
+    keyId: 'ada',
+  });
+
+  it('says yes with the same certificate, and tells who has signed it', async () => {
+    const { blob } = await made;
+    const desk = listening();
+    desk.receive(query(CERT, blob));
+    const question = desk.question();
+    assert.ok(question.kind === 'key-query');
+    assert.equal(hex(question.publicKey.blob), hex(ada.publicKey));
+    assert.equal(hex(question.certificate?.authority.blob ?? new Uint8Array(0)), hex(authority.publicKey));
+    assert.deepEqual(desk.answer(true), [`3c${string(CERT)}${string(blob)}`]);
+  });
+
+  it('asks who it is, once both signatures are verified', async () => {
+    const desk = listening();
+    const signer = certified(ada, await made);
+    desk.receive(attempt(signer));
+    const question = desk.question();
+    assert.ok(question.kind === 'login' && question.attempt.method === 'publickey');
+    assert.deepEqual([question.attempt.algorithm, question.attempt.certificate?.keyId], [CERT, 'ada']);
+    assert.deepEqual(desk.answer(accept), [SUCCESS]);
+  });
+
+  it('says no by itself where the algorithm, the authority or a signature is wrong', async () => {
+    const { blob } = await made;
+    const signer = certified(ada, await made);
+    const forged = blob.with(-1, (blob.at(-1) as number) ^ 1);
+    const cases: readonly [what: string, payload: string][] = [
+      ['by the plain algorithm', query('ssh-ed25519', blob)],
+      ['by the algorithm of another type', query('ecdsa-sha2-nistp256-cert-v01@openssh.com', blob)],
+      ['that is forged', query(CERT, forged)],
+      ['that is cut', query(CERT, blob.subarray(0, -1))],
+      ['by the plain algorithm, signed', attempt(signer, { algorithm: 'ssh-ed25519', signWith: CERT })],
+      ['that is forged, signed', attempt(signer, { blob: forged })],
+      ['of somebody else', attempt(ed25519Signer(memoCrypto, 2), { blob, algorithm: CERT, signWith: 'ssh-ed25519' })],
+      [
+        'with a signature that names the algorithm of certificates',
+        attempt(signer, { signature: encodeSignature(CERT, new Uint8Array(64)) }),
+      ],
+    ];
+    for (const [what, payload] of cases) assert.deepEqual(listening().say(payload), [FAILURE], what);
+    const desk = listening({ signatures: ['rsa-sha2-512'] });
+    assert.deepEqual(desk.say(query(CERT, blob)), [FAILURE]);
+    assert.deepEqual(desk.say(attempt(signer)), [FAILURE]);
   });
 });
 
