@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type HostKeyOffer, type HostKeyPolicy, insecureAcceptAny, pin } from '../../src/client/host_key.ts';
-import { acceptNewIn, knownHostsIn, type TextFile } from '../../src/client/known_hosts_policy.ts';
+import { acceptNewIn, knownHostsIn } from '../../src/client/known_hosts_policy.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import type { SshError, SshErrorCode } from '../../src/errors.ts';
 import { fingerprint } from '../../src/keys/public_key.ts';
 import { parseShownKey } from '../../src/keys/shown_key.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { MemoryTextFile } from '../support/text_file.ts';
 
 // Two keys of `ssh-keygen`, and what `ssh-keygen -lf` says of them.
 const FIRST = 'AAAAC3NzaC1lZDI1NTE5AAAAIK7XLVsEn8CCzgwELJBmn8XCK+/GeO16UCUWzdW0vYPO';
@@ -21,20 +22,6 @@ function offer(digits: string, host = 'example.org', port = 22): HostKeyOffer {
   const shown = { fingerprint: fingerprint(pureProvider, hostKey), key: parseShownKey(hostKey), now: 0 };
   const keyType = 'ssh-ed25519';
   return { host, port, algorithm: keyType, keyType, hostKey, ...shown, crypto: pureProvider };
-}
-
-class MemoryFile implements TextFile {
-  readonly name = '/home/ada/.ssh/known_hosts';
-  text: string | undefined;
-  constructor(text?: string) {
-    this.text = text;
-  }
-  async read(): Promise<string | undefined> {
-    return this.text;
-  }
-  async append(line: string): Promise<void> {
-    this.text = `${this.text ?? ''}${line}\n`;
-  }
 }
 
 async function refusal(policy: HostKeyPolicy, offered: HostKeyOffer, code: SshErrorCode): Promise<SshError> {
@@ -73,12 +60,12 @@ describe('insecureAcceptAny', () => {
 
 describe('knownHostsIn', () => {
   it('takes a key that is there', async () => {
-    await knownHostsIn([new MemoryFile(`example.org ssh-ed25519 ${FIRST}\n`)]).check(offer(FIRST));
+    await knownHostsIn([new MemoryTextFile(`example.org ssh-ed25519 ${FIRST}\n`)]).check(offer(FIRST));
   });
 
   it('refuses an unknown host with its fingerprint and a way to accept it', async () => {
     for (const text of [undefined, '', `other.example ssh-ed25519 ${FIRST}\n`]) {
-      const file = new MemoryFile(text);
+      const file = new MemoryTextFile(text);
       const error = await refusal(knownHostsIn([file]), offer(FIRST), 'host-key-unknown');
       assert.ok(error.message.includes(`pin('${prints[FIRST]}')`), error.message);
       assert.ok(error.message.includes(file.name), error.message);
@@ -87,7 +74,7 @@ describe('knownHostsIn', () => {
   });
 
   it('refuses a changed key with both fingerprints, where the old one stands, and a way to remove it', async () => {
-    const file = new MemoryFile(`\n[example.org]:2222 ssh-ed25519 ${SECOND}\n`);
+    const file = new MemoryTextFile(`\n[example.org]:2222 ssh-ed25519 ${SECOND}\n`);
     const error = await refusal(knownHostsIn([file]), offer(FIRST, 'example.org', 2222), 'host-key-changed');
     const parts = [
       prints[FIRST],
@@ -99,13 +86,13 @@ describe('knownHostsIn', () => {
   });
 
   it('refuses a revoked key', async () => {
-    const file = new MemoryFile(`example.org ssh-ed25519 ${FIRST}\n@revoked * ssh-ed25519 ${FIRST}\n`);
+    const file = new MemoryTextFile(`example.org ssh-ed25519 ${FIRST}\n@revoked * ssh-ed25519 ${FIRST}\n`);
     const error = await refusal(knownHostsIn([file]), offer(FIRST), 'host-key-revoked');
     assert.ok(error.message.includes(`${file.name}:2`), error.message);
   });
 
   it('prefers the types that the host is known under', async () => {
-    const policy = knownHostsIn([new MemoryFile(`example.org ssh-ed25519 ${FIRST}\n`)]);
+    const policy = knownHostsIn([new MemoryTextFile(`example.org ssh-ed25519 ${FIRST}\n`)]);
     assert.deepEqual(await policy.preferredKeyTypes?.('example.org', 22, pureProvider), ['ssh-ed25519']);
     assert.deepEqual(await policy.preferredKeyTypes?.('other.example', 22, pureProvider), []);
   });
@@ -113,7 +100,7 @@ describe('knownHostsIn', () => {
 
 describe('acceptNewIn', () => {
   it('remembers a new host, and then knows it', async () => {
-    const file = new MemoryFile();
+    const file = new MemoryTextFile();
     await acceptNewIn(file).check(offer(FIRST, 'Example.org', 2222));
     assert.equal(file.text, `[example.org]:2222 ssh-ed25519 ${FIRST}\n`);
     await acceptNewIn(file).check(offer(FIRST, 'example.org', 2222));

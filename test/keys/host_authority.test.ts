@@ -129,7 +129,7 @@ describe('a certificate of a host', () => {
     assert.equal((await verdict(`${known}other.example ${line('ed25519')}\n`, shown)).state, 'bad-certificate');
   });
 
-  it('is refused where its key or its authority is revoked, under either name (row 63)', async () => {
+  it('is refused where its key or its authority is revoked, under either name (row 64)', async () => {
     const shown = await certificate();
     for (const name of ['*', 'host.example', '[host.example]:2222']) {
       const by = async (revoked: string): Promise<HostKeyVerdict> =>
