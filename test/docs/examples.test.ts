@@ -15,6 +15,7 @@ import { api } from '../support/connect.ts';
 import { testKeys } from '../support/peers/keys.ts';
 import * as openssh from '../support/peers/openssh.ts';
 import { findProgram, type Peer, peerTest } from '../support/peers/peer.ts';
+import { unavailable as noAgent, startSshAgent } from '../support/peers/ssh_agent.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { root } from '../support/root.ts';
 
@@ -125,10 +126,45 @@ describe('the client examples', () => {
     ),
   );
 
+  it('log in with an agent, and forward it', { ...withOpenssh, ...peerTest(noAgent()) }, async () => {
+    const agent = await startSshAgent();
+    try {
+      await agent.add('-q', testKeys().user.rsa.openssh);
+      await against(
+        'agent',
+        (peer) => [...login(peer), ['agent()', `agent('${agent.socket}')`]],
+        (stdout) => assert.match(stdout, /^puressh-test-rsa\n\d+ SHA256:\S+ puressh-test-rsa \(RSA\)\n/),
+      );
+    } finally {
+      await agent.stop();
+    }
+  });
+
   it('offer other algorithms, and compress', withOpenssh, () =>
     against('algorithms', login, (stdout) =>
       assert.match(stdout, /^(aes256-gcm|chacha20-poly1305)@openssh.com zlib@openssh.com\n$/),
     ),
+  );
+});
+
+describe('the example of key files', () => {
+  it('converts a key, and shows its fingerprints', options, () =>
+    withFolder(async (folder) => {
+      const key = await api.makeKey({ type: 'ed25519' }, 'mine');
+      const old = { format: 'ppk', passphrase: 'the old one', rounds: 1 } as const;
+      writeFileSync(join(folder, 'id.ppk'), api.formatPrivateKey(api.pureProvider, key, old));
+      const how = { cwd: folder, encoding: 'utf8', timeout: LIMIT_MS } as const;
+      const { status, stdout, stderr } = spawnSync(process.execPath, prepare(folder, 'keys', []), how);
+      assert.deepEqual([status, stderr], [0, ''], stdout);
+      assert.match(stdout, /^SHA256:\S{43} MD5(:[0-9a-f]{2}){16}\n$/);
+      const written = readFileSync(join(folder, 'id'));
+      const read = api.parsePrivateKey(written, api.pureProvider, { passphrase: 'the new one' });
+      assert.deepEqual(read.publicKey, key.publicKey);
+      assert.equal(
+        readFileSync(join(folder, 'id.pub'), 'utf8'),
+        api.formatPublicKey(key.publicKey.blob, { comment: 'mine' }),
+      );
+    }),
   );
 });
 
