@@ -107,11 +107,18 @@ function tries(shared: SharedPeer, able: readonly Protection[], compressions: re
 
 describe('what is legacy, and compression, with sshd', () => {
   const config = [`Ciphers +${ciphers.join(',')}`, `MACs +${macs.join(',')}`, 'Compression yes'];
-  tries(
-    servers(sshd.available(), () => sshd.startSshd({ config })),
-    protections,
-    ['zlib@openssh.com'],
-  );
+  const shared = servers(sshd.available(), () => sshd.startSshd({ config }));
+  tries(shared, protections, ['zlib@openssh.com']);
+
+  it('zlib@openssh.com, with what is asked ahead of the login', options(shared), async () => {
+    const { host, port, username, keys, knownHosts } = shared.peer;
+    const auth = [api.keyFile(keys.ecdsa256.openssh), api.keyFile(keys.ed25519.openssh)];
+    const to = { host, port, username, auth, hostKey: api.knownHosts(knownHosts), compression, early: true };
+    await using connection = await api.connect(to);
+    const { stdout } = await connection.run('cat', { stdin: bytes });
+    assert.equal(Buffer.compare(stdout, bytes), 0);
+    assert.equal(connection.info.algorithms.toServer.compression, 'zlib@openssh.com');
+  });
 });
 
 describe('a server that has nothing but what is legacy', () => {
