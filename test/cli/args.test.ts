@@ -234,7 +234,7 @@ describe('parseCommand', () => {
 describe('parseCommand refuses', () => {
   const cases: [string, RegExp][] = [
     ['', /No command given/],
-    ['fetch host:x', /no command fetch: write puressh get, put, ls, run, sftp or serve/],
+    ['fetch host:x', /no command fetch: write puressh get, put, ls, run, sftp, serve, keygen or keyscan/],
     ['constructor', /no command constructor/],
     ['--json get host:x', /--json stands before a command/],
     ['get', /missing: write puressh get \[user@\]host:path \.\.\. \[local\]/],

@@ -13,11 +13,13 @@ import { pureProvider } from '../../src/crypto/pure/index.ts';
 import { SshError } from '../../src/errors.ts';
 import { configFiles } from '../../src/transports/config_files.ts';
 import { nodeConfigSystem } from '../../src/transports/node_config.ts';
+import { findProgram, peerTest } from '../support/peers/peer.ts';
 import { seededRandom } from '../support/random.ts';
 import { isThorough } from '../support/thorough.ts';
 
-const available = isThorough && spawnSync('ssh', ['-V']).status === 0;
-const skip = available ? false : 'needs ssh, and is done in Node 24 only';
+const missing = findProgram('ssh') === undefined ? 'there is no ssh' : undefined;
+const available = isThorough && missing === undefined;
+const options = isThorough ? peerTest(missing) : { skip: 'is done in Node 24 only' };
 
 const user = userInfo();
 const env = { HOME: user.homedir, PATH: process.env.PATH, KEYS: '/srv/keys', EMPTY: '' };
@@ -132,7 +134,7 @@ function expected(values: ReadonlyMap<string, readonly string[]>, keywords: read
   return Object.fromEntries(named);
 }
 
-describe('ssh_config', { skip }, () => {
+describe('ssh_config', options, () => {
   let dir: string;
   before(() => {
     dir = mkdtempSync(join(tmpdir(), 'puressh-config-'));

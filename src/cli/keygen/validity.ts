@@ -1,7 +1,6 @@
 /** When a certificate holds, as `ssh-keygen -V` takes it. Text in, a value out; which second that is depends on when it is asked. */
 
 import { printable } from '../../bytes/text.ts';
-import { FOREVER } from '../../keys/certificate.ts';
 import { bad } from '../arg_values.ts';
 
 /** An end of the interval: a second since 1970, or one counted from now. */
@@ -12,6 +11,9 @@ export interface Validity {
   readonly from?: Moment;
   readonly to: Moment;
 }
+
+/** As `FOREVER` of certificates, which help texts need not wait for. */
+const FOREVER = 0xffffffffffffffffn;
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86400, w: 604800 };
 
