@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import * as pako from 'pako';
 import { zlibFrom } from '../../src/compression/zlib_from.ts';
@@ -15,7 +16,7 @@ import {
   type SharedServer,
   useOwnServer,
 } from '../support/clients/own_server.ts';
-import { run } from '../support/clients/process.ts';
+import { mustRun, run } from '../support/clients/process.ts';
 import { putty, options as puttyOptions } from '../support/clients/putty.ts';
 import { content } from '../support/clients/suite.ts';
 import { api } from '../support/connect.ts';
@@ -23,7 +24,7 @@ import * as asyncssh from '../support/peers/asyncssh.ts';
 import * as dropbear from '../support/peers/dropbear.ts';
 import * as erlang from '../support/peers/erlang.ts';
 import * as sshd from '../support/peers/openssh.ts';
-import { type Peer, type SharedPeer, usePeer } from '../support/peers/peer.ts';
+import { findProgram, type Peer, peerTest, type SharedPeer, usePeer } from '../support/peers/peer.ts';
 import { isThorough } from '../support/thorough.ts';
 
 const REKEY = { bytes: 32 * 1024 };
@@ -228,6 +229,8 @@ describe('what is legacy, and compression, of a server of ours', () => {
   });
 });
 
+const noDbclient = isThorough && findProgram('dbclient') === undefined ? peerTest('there is no dbclient') : {};
+
 for (const name of ['zlib', 'zlib@openssh.com']) {
   describe(`compression of a server of ours that offers ${name}`, () => {
     const shared = ownServer(putty.unavailable, { algorithms: { compression: [name] }, compression });
@@ -235,6 +238,16 @@ for (const name of ['zlib', 'zlib@openssh.com']) {
     it(`plink -C: ${name}`, options(shared), async () => {
       const plink = ['plink', '-ssh', '-C', ...(await puttyOptions(shared.server)), 'cat'];
       const found = await echoes(shared.server, plink);
+      assert.equal(found.compression, name);
+      assert.ok(found.received > SIZE && found.received < 1.6 * SIZE, `${found.received} bytes`);
+    });
+
+    it(`dbclient: ${name}`, { ...options(shared), ...noDbclient }, async () => {
+      const { home, host, port, username, keys } = shared.server;
+      const key = join(home, 'dropbear-key');
+      await mustRun(['dropbearconvert', 'openssh', 'dropbear', keys.ed25519.openssh, key]);
+      const how = ['-y', '-y', '-i', key, '-p', String(port), '-l', username];
+      const found = await echoes(shared.server, ['dbclient', ...how, host, 'cat']);
       assert.equal(found.compression, name);
       assert.ok(found.received > SIZE && found.received < 1.6 * SIZE, `${found.received} bytes`);
     });
