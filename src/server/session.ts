@@ -188,7 +188,7 @@ export class ServerSession {
    */
   async agent(): Promise<BytePipe> {
     if (this.#agentOffered && this.#state !== 'ended') {
-      return await ChannelPipe.connect(this.#driver, AGENT_CHANNEL, { closesItself: true });
+      return await ChannelPipe.connect(this.#driver, AGENT_CHANNEL, { closesItself: true, signal: this.signal });
     }
     const message = this.#agentOffered ? 'The session has ended' : 'The client forwards no agent to this session';
     throw new SshError('request-failed', message, { fault: 'peer', phase: 'open' });
