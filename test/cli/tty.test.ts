@@ -1,8 +1,8 @@
 /** What only a terminal shows: the progress line, and the question for a password. The terminal is that of script(1). */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import * as openssh from '../support/peers/openssh.ts';
@@ -22,12 +22,13 @@ function onTerminal(
   args: readonly string[],
   watch: (text: string, child: ChildProcess) => void = () => {},
   term = 'dumb',
+  home = scratch(),
 ): Promise<Shown> {
   const line = [...command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   return new Promise((resolve, reject) => {
     // exec: a shell that waits for the command gets its Ctrl-C too, and some then end with 130 whatever the command did
     const child = spawn(script as string, ['-qec', `stty cols 100; exec ${line}`, '/dev/null'], {
-      env: { ...process.env, SHELL: '/bin/sh', HOME: scratch(), TERM: term },
+      env: { ...process.env, SSH_AUTH_SOCK: undefined, SHELL: '/bin/sh', HOME: home, TERM: term },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     let text = '';
@@ -101,6 +102,41 @@ describe('on a terminal', () => {
   );
 
   const trust = (peer: Peer): string[] => ['-P', String(peer.port), '--known-hosts', peer.knownHosts];
+
+  it('a host that is new and a passphrase are asked about, each once', options, () =>
+    withServer({}, async (peer) => {
+      const home = scratch();
+      const key = join(home, 'key');
+      copyFileSync(peer.keys.ed25519.openssh, key);
+      chmodSync(key, 0o600);
+      execFileSync('ssh-keygen', ['-q', '-p', '-a', '1', '-N', 'secret', '-f', key]);
+      const answers = [
+        ['yes, no, or the fingerprint)? ', 'maybe'],
+        ['Type yes or no.\r\nTrust it and remember it (yes, no, or the fingerprint)? ', 'yes'],
+        ['Passphrase for ', 'wrong'],
+        [`${key}: \r\nPassphrase for ${key}: `, 'secret'],
+      ] as const;
+      let asked = 0;
+      const { status, text } = await onTerminal(
+        ['run', '-n', '-P', String(peer.port), '-i', key, at(peer), 'echo done'],
+        (shown, child) => {
+          const answer = answers[asked];
+          if (answer === undefined || !shown.includes(answer[0])) return;
+          asked++;
+          child.stdin?.write(`${answer[1]}\r`);
+        },
+        'dumb',
+        home,
+      );
+      assert.equal(status, 0, text);
+      assert.equal(asked, 4, text);
+      assert.match(text, /SHA256:\S+\r\n/);
+      assert.match(text, /done\r\n$/);
+      assert.doesNotMatch(text, /secret/);
+      const known = readFileSync(join(home, '.ssh', 'known_hosts'), 'utf8');
+      assert.equal(known.trimEnd().split('\n').length, 1);
+    }),
+  );
 
   it('a password is asked for, not shown, and asked for again when it was wrong', passwordOptions, () =>
     withServer({ password: true }, async (peer) => {
