@@ -30,6 +30,8 @@ export interface RefusedRow {
 const groups = JSON.parse(readFileSync(new URL('vectors/keys/key_files.json', root), 'utf8'));
 export const keyFileRows: readonly KeyFileRow[] = groups[0].rows;
 export const refusedRows: readonly RefusedRow[] = groups[1].rows;
+/** Files whose public half is a certificate, which is given as a line too. */
+export const certifiedRows: readonly (KeyFileRow & { readonly certificate: string })[] = groups[2].rows;
 
 /** The passphrase of every encrypted file of the vectors. */
 export const PASSPHRASE = 'päss phrase';

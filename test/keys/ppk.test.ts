@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
 import { nodeProvider } from '../../src/crypto/native/node.ts';
-import { parsePrivateKey } from '../../src/keys/private_key.ts';
-import { blobOf, keyFileRow, keyFileRows, opening, outcome } from './key_files.ts';
+import { parsePrivateKey, peekPrivateKey } from '../../src/keys/private_key.ts';
+import { parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
+import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { blobOf, certifiedRows, keyFileRow, keyFileRows, opening, outcome } from './key_files.ts';
 import { sshError } from './tools.ts';
 
 const crypto = nodeProvider();
@@ -54,6 +56,19 @@ describe('PPK', () => {
       const end = after.replace(/Private-MAC: .*/, `Private-MAC: ${hex(mac)}`);
       const whole = new Uint8Array(Buffer.concat([before, comment, utf8(`\n${end}`)]));
       assert.equal(outcome(whole, crypto, {}), hex(blobOf(row)), hex(comment));
+    }
+  });
+
+  it('may have a certificate in place of its public key, which is told beside the key', () => {
+    for (const each of certifiedRows) {
+      const { blob } = parsePublicKeyLine(each.certificate);
+      const { publicBlob, certificate } = peekPrivateKey(each.file);
+      assert.deepEqual([publicBlob, certificate], [blobOf(each), blob]);
+      assert.deepEqual(parsePublicKeyFile(each.file), { blob, comment: each.comment });
+      assert.equal(outcome(each.file, crypto, opening(each)), hex(blobOf(each)));
+      assert.equal(outcome(flipped(each.file), crypto, opening(each)), 'key-corrupt');
+      const plainly = each.file.replace('-cert-v01@openssh.com', '');
+      assert.equal(outcome(plainly, crypto, opening(each)), 'key-corrupt');
     }
   });
 

@@ -11,10 +11,11 @@ import { newKey } from '../../src/keys/generate.ts';
 import type { PrivateKey } from '../../src/keys/key_pair.ts';
 import { signerOf } from '../../src/keys/private_key.ts';
 import { formatPrivateKey } from '../../src/keys/private_key_format.ts';
-import { formatPublicKey } from '../../src/keys/public_key_file.ts';
+import { formatPublicKey, parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
 import { type Signer, verifySignature } from '../../src/keys/signature.ts';
 import type { HomeSystem } from '../../src/transports/home.ts';
 import { type KeyFileOptions, keyFileOf } from '../../src/transports/key_file.ts';
+import { certifiedRows } from '../keys/key_files.ts';
 import { shared } from '../keys/tools.ts';
 import { rejectsWith } from '../support/rejects.ts';
 
@@ -82,6 +83,20 @@ describe('keyFileOf', () => {
     );
     await works(both[0], key);
     await works(both[1], key);
+  });
+
+  it('takes the certificate of a PPK that has one', async () => {
+    const { file, passphrase: secret = '', certificate } = certifiedRows[0] as (typeof certifiedRows)[0];
+    const both = await load({ '/id.ppk': file }, '/id.ppk', { passphrase: () => secret });
+    assert.deepEqual(
+      both.map(({ keyType, queryFirst }) => [keyType, queryFirst]),
+      [
+        ['ssh-ed25519-cert-v01@openssh.com', true],
+        ['ssh-ed25519', true],
+      ],
+    );
+    assert.deepEqual(both[0]?.publicKey, parsePublicKeyFile(certificate).blob);
+    await both[0]?.sign(utf8('x'), 'ssh-ed25519-cert-v01@openssh.com');
   });
 
   it('passes over a certificate beside the key that is damaged or for another, not one that was named', async () => {
