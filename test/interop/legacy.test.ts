@@ -221,6 +221,19 @@ describe('what is legacy, and compression, of a server of ours', () => {
     });
   }
 
+  it('ssh with nothing but what is legacy, a user who signs over SHA-1 among it', options(shared), async () => {
+    const { keys } = shared.server;
+    const old = ['KexAlgorithms=diffie-hellman-group1-sha1', 'Ciphers=3des-cbc', 'MACs=hmac-md5', 'Compression=no'];
+    const sha1 = ['HostKeyAlgorithms=ssh-rsa', 'PubkeyAcceptedAlgorithms=ssh-rsa', `IdentityFile=${keys.rsa.openssh}`];
+    const [program = '', ...rest] = ssh.sshCommand(shared.server, 'key', 'cat');
+    const more = [...old, ...sha1].flatMap((option) => ['-o', option]);
+    const found = await echoes(shared.server, [program, ...more, ...rest]);
+    assert.deepEqual([found.cipher, found.mac], ['3des-cbc', 'hmac-md5']);
+    const { algorithms, login } = shared.server.connections.at(-1) ?? assert.fail();
+    assert.deepEqual([algorithms?.kex, algorithms?.hostKey], ['diffie-hellman-group1-sha1', 'ssh-rsa']);
+    assert.equal(login?.username, 'ada');
+  });
+
   it('ssh -C: zlib@openssh.com, over key exchanges', options(shared), async () => {
     const found = await echoes(shared.server, ['ssh', '-C', ...ssh.sshCommand(shared.server, 'key', 'cat').slice(1)]);
     assert.equal(found.compression, 'zlib@openssh.com');
