@@ -8,7 +8,7 @@ export interface Limits {
   readonly greetingLine: number;
   /** The identification with its CR LF: RFC 4253 §4.2. */
   readonly identification: number;
-  /** packet_length of a packet from the peer. RFC 4253 §6.1 asks for 35000; OpenSSH takes 256 KiB. */
+  /** packet_length of a packet from the peer. RFC 4253 §6.1 asks for 35000; OpenSSH takes 256 KiB. Decompressed, too. */
   readonly packetLength: number;
   /** Names in one name-list of KEXINIT; real peers offer fewer than 40. */
   readonly namesInList: number;
