@@ -9,6 +9,7 @@ import { decodeUtf8, printable } from '../bytes/text.ts';
 import { Writer } from '../bytes/writer.ts';
 import type { CryptoProvider, MaybePromise, RandomSource } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
+import { formatTime } from './expiry_time.ts';
 import { ecdsaCurves, keyTypeOf, type PublicKey, parsePublicKey, readKeyParts } from './public_key.ts';
 import { algorithmsOf, certificateName, type Signer, signatureAlgorithms, verifySignature } from './signature.ts';
 import { ifDecodes } from './signature_body.ts';
@@ -195,18 +196,12 @@ function refusalOf(certificate: Certificate, use: CertificateUse): string | unde
   }
   if (!Number.isFinite(use.now)) return 'the time is not known';
   const seconds = BigInt(Math.floor(use.now / 1000));
-  if (seconds < validAfter) return `it is not valid before ${showTime(validAfter)}`;
-  if (seconds >= validBefore) return `it was valid until ${showTime(validBefore)}`;
+  if (seconds < validAfter) return `it is not valid before ${formatTime(validAfter)}`;
+  if (seconds >= validBefore) return `it was valid until ${formatTime(validBefore)}`;
   if (principals.length === 0) return use.allowEmptyPrincipals ? undefined : 'it names no principals';
   if (use.principal === undefined || principals.includes(use.principal)) return undefined;
   const shown = principals.slice(0, 5).map((name) => `'${printable(name, 60)}'`);
   return `'${printable(use.principal, 60)}' is not among its principals ${shown.join(', ')}${principals.length > 5 ? ' …' : ''}`;
-}
-
-/** Seconds since 1970 as text. */
-function showTime(seconds: bigint): string {
-  const date = new Date(Number(seconds) * 1000);
-  return Number.isNaN(date.getTime()) ? `second ${seconds} since 1970` : date.toISOString().replace('.000', '');
 }
 
 /** What an authority is to say. Times are seconds since 1970. */

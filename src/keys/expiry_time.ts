@@ -1,6 +1,6 @@
 /**
- * Times as OpenSSH writes them in `expiry-time` (sshd(8)): `YYYYMMDD[Z]` and `YYYYMMDDHHMM[SS][Z]`. Must not know a clock,
- * nor a time zone: what is not UTC comes with an offset.
+ * Times as OpenSSH writes them in `expiry-time` (sshd(8)): `YYYYMMDD[Z]` and `YYYYMMDDHHMM[SS][Z]`; and as messages show them.
+ * Must not know a clock, nor a time zone: what is not UTC comes with an offset.
  */
 
 const MINUTE = 60_000;
@@ -38,4 +38,23 @@ function dayNumber(year: number, month: number, day: number): number {
   const months = (month + 9) % 12;
   const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
   return years * 365 + leapDays + Math.floor((153 * months + 2) / 5) + day - 1 - EPOCH_DAY;
+}
+
+/** The last second of the year 9999. */
+const LAST_SHOWN = 253_402_300_799n;
+
+/** Seconds since 1970 in UTC, such as `2026-01-01T00:00:00Z`; their number behind the year 9999. */
+export function formatTime(seconds: bigint): string {
+  if (seconds > LAST_SHOWN) return `second ${seconds} since 1970`;
+  const day = Math.floor(Number(seconds) / 86_400);
+  const rest = Number(seconds) % 86_400;
+  let year = 1970 + Math.floor(day / 366);
+  while (dayNumber(year + 1, 1, 1) <= day) year++;
+  let month = 1;
+  while (month < 12 && dayNumber(year, month + 1, 1) <= day) month++;
+  const date = [month, day - dayNumber(year, month, 1) + 1];
+  const time = [Math.floor(rest / 3600), Math.floor(rest / 60) % 60, rest % 60];
+  const two = (numbers: readonly number[], between: string): string =>
+    numbers.map((number) => String(number).padStart(2, '0')).join(between);
+  return `${String(year).padStart(4, '0')}-${two(date, '-')}T${two(time, ':')}Z`;
 }

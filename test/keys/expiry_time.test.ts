@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseExpiryTime } from '../../src/keys/expiry_time.ts';
+import { formatTime, parseExpiryTime } from '../../src/keys/expiry_time.ts';
 
 const text = (time: number, digits: number): string =>
   new Date(time)
@@ -76,5 +76,16 @@ describe('parseExpiryTime', () => {
     assert.equal(parseExpiryTime('19700101', 1), undefined);
     assert.equal(parseExpiryTime('19700101', -1), 60_000);
     assert.equal(parseExpiryTime('20260701', Number.NaN), undefined);
+  });
+});
+
+describe('formatTime', () => {
+  it('shows the days that Date shows, and what is too far as its number', () => {
+    for (let day = 0; day < 2_932_897; day += day < 20_000 ? 1 : 97) {
+      const time = day * 86_400 + ((day * 7919) % 86_400);
+      assert.equal(formatTime(BigInt(time)), new Date(time * 1000).toISOString().replace('.000', ''));
+    }
+    assert.equal(formatTime(253_402_300_799n), '9999-12-31T23:59:59Z');
+    assert.equal(formatTime(253_402_300_800n), 'second 253402300800 since 1970');
   });
 });
