@@ -17,7 +17,8 @@ export interface Deflater {
 /** One direction that arrives. */
 export interface Inflater {
   /**
-   * The payload that `compressed`, which is not kept, holds; in memory of its own, which is the receiver's. Throws `limit` where it has more than `most` bytes, `protocol` where it is damaged.
+   * The payload that `compressed`, which is not kept, holds; in memory of its own, which is the receiver's. Throws `limit` where it
+   * has more than `most` bytes, `protocol` where it is damaged.
    */
   inflate(compressed: Uint8Array, most: number): Uint8Array;
 }

@@ -2,7 +2,7 @@
 
 import { printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
-import type { AlgorithmsOption } from './algorithms/lists.ts';
+import { type AlgorithmsOption, chooseAlgorithms } from './algorithms/lists.ts';
 import type { CompressionLibrary } from './compression.ts';
 import { formatIdentification } from './ident.ts';
 import type { KeepaliveConfig } from './keepalive.ts';
@@ -106,11 +106,13 @@ export function sideSettings(options: SideOptions, times: Partial<Limits>): Side
   requireNumbers('rekey', rekey, 1);
   // RFC 4344 §3.1; the nonces of chacha20-poly1305 would repeat at 2^32
   requireInteger('rekey.packets', rekey.packets, 1, defaultRekeyLimits.packets);
-  const { software = SOFTWARE } = options;
+  const { software = SOFTWARE, algorithms = {} } = options;
   formatIdentification(software);
+  const compression = compressionOf(options.compression);
+  chooseAlgorithms({ fastAes: false }, algorithms, compression); // for what it throws: the lists are made where the provider is known
   return {
-    algorithms: options.algorithms ?? {},
-    compression: compressionOf(options.compression),
+    algorithms,
+    compression,
     rekey,
     window,
     maxWindow,

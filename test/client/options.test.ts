@@ -63,6 +63,12 @@ describe('settingsOf', () => {
     assert.equal(message({ early: 'yes' }), "connect: early must be true or false, not 'yes'");
     assert.equal(message({ onBanner: true }), 'connect: onBanner must be a function, not true');
     assert.equal(message({ algorithms: 'kex' }), "connect: algorithms must be 'legacy' or an object, not 'kex'");
+    assert.match(message({ algorithms: { kex: 'x' } }), /^algorithms\.kex names "x", which puressh does not know/);
+    assert.match(
+      message({ algorithms: { compression: '+zlib' } }),
+      /^algorithms\.compression names zlib: give the library/,
+    );
+    assert.match(message({ compression: {} }), /^compression must be an object with functions deflater and inflater/);
     settingsOf({ ...basics, usrename: undefined, crypto: 'pure' } as ConnectOptions);
   });
 });

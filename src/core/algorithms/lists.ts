@@ -42,8 +42,11 @@ export type AlgorithmsOption =
       readonly [C in AlgorithmCategory]?: readonly string[] | string | undefined;
     });
 
+/** What is to be known of a provider. */
+type Speed = Pick<CryptoProvider, 'fastAes'>;
+
 /** The defaults; the provider says whether AES or ChaCha20 is the faster one here. With a library, compression is offered. */
-export function defaultAlgorithms(crypto: CryptoProvider, compression?: CompressionLibrary): AlgorithmLists {
+export function defaultAlgorithms(crypto: Speed, compression?: CompressionLibrary): AlgorithmLists {
   return {
     kex: DEFAULT_EXCHANGES,
     hostKeys: DEFAULT_HOST_KEYS,
@@ -94,7 +97,7 @@ function isLegacy(option: AlgorithmsOption | undefined): boolean {
  * `bad-argument` for a category, a preset or a name that puressh does not know, and for a list that is empty.
  */
 export function chooseAlgorithms(
-  crypto: CryptoProvider,
+  crypto: Speed,
   option: AlgorithmsOption = {},
   compression?: CompressionLibrary,
 ): AlgorithmLists {
