@@ -15,6 +15,8 @@ import { nodeCrypto } from './crypto/native/node.ts';
 import { type TcpForwardingRules, tcpForwardingOver } from './forwarding.ts';
 import type { BytePipe } from './io/pipe.ts';
 import type { ByteStreams } from './io/streams.ts';
+import { type KeyRequest, newKey } from './keys/generate.ts';
+import type { PrivateKey } from './keys/key_pair.ts';
 import { createServerIn, type ListenServerOptions, listenTcp, type ServerOptions, type SshServer } from './serve.ts';
 import type { ForwardHandlers } from './server/handlers.ts';
 import type { SshClient } from './ssh_client.ts';
@@ -79,6 +81,11 @@ function configParts(): ConfigParts {
 /** Connects over any byte stream and logs in. It belongs to the client from now on, and is closed when that fails. */
 export function connectOver(stream: BytePipe | ByteStreams, options: ClientOptions): Promise<SshClient> {
   return connectPipe(runtime, stream, options);
+}
+
+/** A new key of any type, with the cryptography of the runtime. Rejects with `bad-argument` for a type or size that there is not. */
+export async function makeKey(request: KeyRequest, comment = ''): Promise<PrivateKey> {
+  return await newKey(nodeCrypto.auto, request, comment);
 }
 
 /** A server that listens on TCP. Rejects with an `SshError`: `bad-argument`, or `listen-failed`. */

@@ -5,10 +5,12 @@ import { utf8 } from '../../src/bytes/text.ts';
 import { nodeProvider } from '../../src/crypto/native/node.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import { generate } from '../../src/crypto/pure/rsa_generate.ts';
+import * as pure from '../../src/index.ts';
 import { type KeyRequest, newKey } from '../../src/keys/generate.ts';
 import { keyPairOf, type PrivateKey } from '../../src/keys/key_pair.ts';
 import { signerOf } from '../../src/keys/private_key.ts';
 import { verifySignature } from '../../src/keys/signature.ts';
+import { api } from '../support/connect.ts';
 import { seededRandom } from '../support/random.ts';
 import { isThorough } from '../support/thorough.ts';
 import { sshError } from './tools.ts';
@@ -99,6 +101,16 @@ describe('newKey', () => {
       return secret.scalar[0] as number;
     });
     assert.deepEqual(new Set(tops), new Set([0, 1]));
+  });
+});
+
+describe('makeKey', () => {
+  it('makes what newKey makes, with the cryptography of the runtime', async () => {
+    const key = await api.makeKey({ type: 'rsa', bits: 2048 }, 'mine');
+    assert.deepEqual([key.publicKey.type, key.comment], ['ssh-rsa', 'mine']);
+    const small = await pure.makeKey({ type: 'ecdsa', bits: 384 });
+    assert.deepEqual([small.publicKey.type, small.comment], ['ecdsa-sha2-nistp384', '']);
+    await assert.rejects(api.makeKey({ type: 'rsa', bits: 1024 }), sshError('bad-argument'));
   });
 });
 
