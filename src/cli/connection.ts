@@ -3,6 +3,7 @@
  * in with. Options of the command come before the configuration.
  */
 
+import { spawn } from 'node:child_process';
 import process from 'node:process';
 import type { Agent } from '../agent/agent.ts';
 import type { AuthMethod } from '../client/auth.ts';
@@ -11,6 +12,7 @@ import type { HostConfig } from '../config/host_config.ts';
 import type { ConfiguredOptions, SshConfigOptions } from '../configured.ts';
 import { SshError } from '../errors.ts';
 import type { SshClient } from '../ssh_client.ts';
+import { fileError } from '../transports/file_error.ts';
 import type { AlgorithmChoice, ConnectionChoice, TrustChoice } from './connection_args.ts';
 import { Deadline } from './deadline.ts';
 import { type Library, loadLibrary } from './entry.ts';
@@ -92,14 +94,24 @@ export async function openEarly(
 /** Which configuration is read; keys that the command line names take the place of the usual ones. */
 function sourceOf(
   { username }: HostTarget,
-  { port, identities, config, configLines }: ConnectionChoice,
-): Pick<SshConfigOptions, 'file' | 'options' | 'user'> {
+  { port, identities, config, configLines, matchExec }: ConnectionChoice,
+): Pick<SshConfigOptions, 'file' | 'options' | 'user' | 'matchExec'> {
   const lines = [
     ...(port === undefined ? [] : [`Port=${port}`]),
     ...configLines,
     ...(identities.length === 0 ? [] : ['IdentityFile=none']),
   ];
-  return { file: config, options: lines, user: username };
+  return { file: config, options: lines, user: username, ...(matchExec ? { matchExec: succeeds } : {}) };
+}
+
+/** Runs a command of `Match exec` in the user's shell, as OpenSSH does. */
+function succeeds(command: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const shell = process.env.SHELL || '/bin/sh';
+    const child = spawn(shell, ['-c', command], { stdio: ['ignore', 'ignore', 'inherit'] });
+    child.on('error', (error) => reject(fileError('run', shell, error)));
+    child.on('close', (code) => resolve(code === 0));
+  });
 }
 
 /** Ways to log in beside keys, at the host and at each server on the way. */
@@ -171,7 +183,10 @@ interface Skipped {
 /** Says which of the user's keys were left out, where that may be why nobody was let in. */
 function withSkippedKeys(error: unknown, skipped: readonly Skipped[]): unknown {
   if (!(error instanceof SshError) || error.code !== 'auth-failed' || skipped.length === 0) return error;
-  const names = skipped.map(({ name, error: { code } }) => `${name} (${code})`).join(', ');
+  const names = skipped
+    .map(({ name, error: { code } }) => `${name} (${code})`)
+    .sort()
+    .join(', ');
   const message = `${error.message}; not tried: ${names}`;
   return new SshError(error.code, message, { fault: error.fault, cause: error });
 }

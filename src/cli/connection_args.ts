@@ -27,6 +27,8 @@ export interface ConnectionChoice {
   readonly config?: string;
   /** Lines of configuration that come before any file. */
   readonly configLines: readonly string[];
+  /** Whether commands of `Match exec` may be run. */
+  readonly matchExec: boolean;
   /** Paths of private keys; empty: the user's own. */
   readonly identities: readonly string[];
   readonly passwordStdin: boolean;
@@ -45,6 +47,7 @@ export const connectionOptions = {
   identity: { type: 'string', short: 'i', multiple: true },
   config: { type: 'string', short: 'F' },
   option: { type: 'string', short: 'o', multiple: true },
+  'match-exec': { type: 'boolean' },
   'password-stdin': { type: 'boolean' },
   'known-hosts': { type: 'string' },
   'accept-new': { type: 'boolean' },
@@ -92,14 +95,14 @@ function windowChoice(values: Values): Pick<ConnectionChoice, 'window' | 'maxWin
   return { ...(window === undefined ? {} : { window }), ...(maxWindow === undefined ? {} : { maxWindow }) };
 }
 
-function configChoice(values: Values): Pick<ConnectionChoice, 'config' | 'configLines'> {
+function configChoice(values: Values): Pick<ConnectionChoice, 'config' | 'configLines' | 'matchExec'> {
   const config = filled(values, 'config', 'the path of a file, or none');
   const configLines = (values.option ?? []) as readonly string[];
   for (const line of configLines) {
     // the words as ssh has them; what they mean is told when the configuration is read
     if (!/^\s*[A-Za-z0-9]+[\s=]+\S/.test(line)) throw bad(`-o takes Keyword=value, not '${printable(line)}'`);
   }
-  return { ...(config === undefined ? {} : { config }), configLines };
+  return { ...(config === undefined ? {} : { config }), configLines, matchExec: values['match-exec'] === true };
 }
 
 function trustChoice(values: Values): TrustChoice {

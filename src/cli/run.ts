@@ -15,7 +15,9 @@ import { algorithmReport, rounded } from './report.ts';
 export async function run(command: RunCommand, signal: AbortSignal): Promise<number> {
   const { ssh, agent } = await openConnection(command.target, command.connection, signal);
   try {
-    const status = command.json ? await collected(ssh, command, signal) : await streamed(ssh, agent, command, signal);
+    const status = command.json
+      ? await collected(ssh, agent, command, signal)
+      : await streamed(ssh, agent, command, signal);
     return exitStatus(status);
   } finally {
     await ssh.close();
@@ -60,10 +62,15 @@ async function feed(to: WritableStream<Uint8Array>, command: RunCommand): Promis
   await writer.close();
 }
 
-async function collected(ssh: SshClient, command: RunCommand, signal: AbortSignal): Promise<ExitStatus> {
+async function collected(
+  ssh: SshClient,
+  agent: Agent | undefined,
+  command: RunCommand,
+  signal: AbortSignal,
+): Promise<ExitStatus> {
   const started = performance.now();
   const input = command.noStdin || command.connection.passwordStdin ? undefined : process.stdin;
-  const result = await ssh.run(command.commandLine, { signal, stdin: input });
+  const result = await ssh.run(command.commandLine, { signal, stdin: input, agent });
   const report = {
     code: result.code ?? null,
     signal: result.signal ?? null,

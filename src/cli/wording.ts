@@ -11,6 +11,7 @@ const wordings: readonly (readonly [RegExp, string])[] = [
   [/\balgorithms: \{ hostKeys: '([^']+)' \}/g, '--host-key $1'],
   [/\balgorithms: \{ ciphers: '([^']+)' \}/g, '--cipher $1'],
   [/\balgorithms: \{ macs: '([^']+)' \}/g, '--mac $1'],
+  [/\bwhich is not allowed here: write the line without it/g, 'which --match-exec allows'],
   [/\binsecureAcceptAny\(\)/g, '--insecure-accept-any'],
   [/\balgorithms\.kex\b/g, '--kex'],
   [/\balgorithms\.hostKeys\b/g, '--host-key'],

@@ -11,6 +11,7 @@ function parse(line: string): Command {
 
 const connection = {
   configLines: [],
+  matchExec: false,
   identities: [],
   passwordStdin: false,
   trust: { kind: 'config' },
@@ -51,7 +52,7 @@ describe('parseCommand', () => {
 
   it('reads get with every option', () => {
     const line =
-      'get -P 2222 -i one -i two -F cf -o User=eve --option Port_7 -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
+      'get -P 2222 -i one -i two -F cf -o User=eve --option Port_7 --match-exec -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
       '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q --trust-eof ' +
       '-r -p --overwrite newer --exclude *.o --exclude /tmp --symlinks copy --request-size 64k --window 1M ' +
       '--max-window 1G ada@[::1]:x y';
@@ -77,6 +78,7 @@ describe('parseCommand', () => {
         port: 2222,
         config: 'cf',
         configLines: ['User=eve', 'Port 7'],
+        matchExec: true,
         identities: ['one', 'two'],
         passwordStdin: true,
         trust: { kind: 'known-hosts', acceptNew: true, file: 'kh' },

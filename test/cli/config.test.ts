@@ -62,6 +62,10 @@ describe('ssh_config', () => {
     const wrong = await runCli(['ls', 'box:'], { env: { HOME } });
     assert.equal(wrong.status, 2);
     assert.match(onlyLine(wrong), /\.ssh\/config:8: prot is no keyword of ssh_config: .*\(bad-config\)$/);
+    const exec = homeWith(`Match exec "test %n = box"\n${entry('box', box.peer).replace(/Host.*\n/, '')}`);
+    const asked = await runCli(['ls', 'box:'], { env: { HOME: exec } });
+    assert.deepEqual([asked.status, /which --match-exec allows \(bad-config\)$/.test(onlyLine(asked))], [2, true]);
+    assert.equal((await runCli(['ls', '--match-exec', 'box:'], { env: { HOME: exec } })).status, 0);
     const proxy = await runCli(['ls', '-F', 'none', '-o', 'ProxyCommand=nc %h %p', 'box:']);
     assert.equal(proxy.status, 1);
     assert.match(
@@ -131,6 +135,11 @@ describe('ssh_config', () => {
       assert.equal((await login('-i', key)).status, 0);
       copyFileSync(`${box.peer.keys.ed25519.openssh}.pub`, `${key}.pub`);
       assert.equal((await login('-i', `${key}.pub`)).status, 0);
+      const forwarded = await runCli(
+        ['run', ...place, '-i', key, '-o', 'ForwardAgent=yes', `${username}@${host}`, 'ssh-add -L'],
+        { env },
+      );
+      assert.match(forwarded.stdout.toString(), /^ssh-ed25519 /);
       const without = await login('-i', key, '-o', 'IdentityAgent=none');
       assert.match(onlyLine(without), /\(key-passphrase-needed\)$/);
     } finally {
