@@ -48,7 +48,7 @@ export interface Received {
 }
 
 /** What the two sides of one exchange have told each other when its secret is known. */
-export type ExchangeValues = Pick<ExchangeInputs, 'hostKey' | 'clientPublic' | 'serverPublic'>;
+export type ExchangeValues = Pick<ExchangeInputs, 'hostKey' | 'group' | 'clientPublic' | 'serverPublic'>;
 
 export class ScriptedEnd {
   readonly role: Role;
