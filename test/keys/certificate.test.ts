@@ -26,6 +26,7 @@ import { parsePublicKey } from '../../src/keys/public_key.ts';
 import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
 import { parseShownKey, shownKey, verifyShown } from '../../src/keys/shown_key.ts';
 import { algorithmsOf, certificateName, plainAlgorithm, type Signer } from '../../src/keys/signature.ts';
+import { isThorough } from '../support/thorough.ts';
 import { bytes, certificateRows, crypto, privateRow, publicBlob, shared, sshError } from './tools.ts';
 
 const native = nodeProvider();
@@ -109,7 +110,7 @@ describe('parseCertificate', () => {
     const shown = [...certificateRows.filter(({ name }) => /^host|few/.test(name))];
     for (const { name, blob } of shown) {
       const whole = bytes(blob);
-      for (let at = 0; at < whole.length; at++) {
+      for (let at = 0; at < whole.length; at += isThorough ? 1 : 5) {
         const damaged = whole.slice();
         damaged[at] = (damaged[at] as number) ^ (at % 2 === 0 ? 0x01 : 0x80);
         try {
