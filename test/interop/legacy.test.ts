@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import * as pako from 'pako';
@@ -238,6 +239,21 @@ describe('what is legacy, and compression, of a server of ours', () => {
     const found = await echoes(shared.server, ['ssh', '-C', ...ssh.sshCommand(shared.server, 'key', 'cat').slice(1)]);
     assert.equal(found.compression, 'zlib@openssh.com');
     assert.ok(found.received > SIZE && found.received < 1.6 * SIZE, `${found.received} bytes`);
+    assert.ok(found.keyExchanges >= 2, `${found.keyExchanges} exchanges`);
+  });
+});
+
+describe('what is legacy of a server of ours that offers nothing else', () => {
+  const algorithms = { ciphers: ['3des-cbc'], macs: ['hmac-sha1-96'] };
+  const shared = ownServer(putty.unavailable, { algorithms, rekey: REKEY });
+
+  it('plink: 3des-cbc with hmac-sha1-96', options(shared), async () => {
+    const sessions = join(shared.server.home, '.putty', 'sessions');
+    mkdirSync(sessions, { recursive: true });
+    writeFileSync(join(sessions, 'old'), 'Cipher=3des,WARN\n'); // else it asks whether a weak cipher will do
+    const plink = ['plink', '-load', 'old', '-ssh', ...(await puttyOptions(shared.server)), 'cat'];
+    const found = await echoes(shared.server, plink);
+    assert.deepEqual([found.cipher, found.mac], ['3des-cbc', 'hmac-sha1-96']);
     assert.ok(found.keyExchanges >= 2, `${found.keyExchanges} exchanges`);
   });
 });
