@@ -6,6 +6,9 @@ import type { TextFile } from '../client/known_hosts_policy.ts';
 import { SshError } from '../errors.ts';
 import { fileError, isMissing } from './file_error.ts';
 
+/** Files that this process is changing, each with the end of the last change: one waits for the other. */
+const changing = new Map<string, Promise<unknown>>();
+
 /** How often a change is made anew because somebody else has changed the file meanwhile. */
 const MOST_TRIES = 3;
 
@@ -86,6 +89,21 @@ async function editFile(
   change: (text: string | undefined) => string | undefined,
 ): Promise<boolean> {
   const file = await system.follow(path);
+  const before = changing.get(file) ?? Promise.resolve();
+  const work = before.catch(() => {}).then(() => replaceFile(system, file, change));
+  changing.set(file, work);
+  try {
+    return await work;
+  } finally {
+    if (changing.get(file) === work) changing.delete(file);
+  }
+}
+
+async function replaceFile(
+  system: HomeSystem,
+  file: string,
+  change: (text: string | undefined) => string | undefined,
+): Promise<boolean> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const before = await readIfThere(system, file);
     const { text, encode } = exactly(before);
