@@ -17,8 +17,8 @@ export interface KeyCandidate {
   readonly signer: Signer;
   /** How messages name it. */
   readonly name: string;
-  /** Only for a server that does not say which signatures it takes: the same key stands before this, with better ones. */
-  readonly isFallback: boolean;
+  /** The same key, with SHA-2 too, which stands before this one that signs with SHA-1 only. */
+  readonly better?: Signer;
   left: number;
 }
 
@@ -87,7 +87,7 @@ function sourceOf(method: PublicKeyMethod | IdentitiesMethod, signer: Signer): s
 
 function keyCandidates(identity: Identity, crypto: CryptoProvider): KeyCandidate[] {
   const { signer } = identity;
-  const candidate: KeyCandidate = { kind: 'key', signer, name: nameOf(identity, crypto), isFallback: false, left: 1 };
+  const candidate: KeyCandidate = { kind: 'key', signer, name: nameOf(identity, crypto), left: 1 };
   const sha1 = signer.algorithms.filter((name) => plainAlgorithm(name) === 'ssh-rsa');
   if (sha1.length === 0 || sha1.length === signer.algorithms.length) return [candidate];
   const old: Signer = {
@@ -97,7 +97,7 @@ function keyCandidates(identity: Identity, crypto: CryptoProvider): KeyCandidate
     ...(signer.queryFirst === undefined ? {} : { queryFirst: signer.queryFirst }),
     sign: (message, algorithm) => signer.sign(message, algorithm),
   };
-  return [candidate, { ...candidate, signer: old, name: `${candidate.name} by ssh-rsa`, isFallback: true }];
+  return [candidate, { ...candidate, signer: old, name: `${candidate.name} by ssh-rsa`, better: signer }];
 }
 
 function nameOf({ signer, source }: Identity, crypto: CryptoProvider): string {

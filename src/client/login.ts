@@ -137,9 +137,9 @@ export class Login {
     if (candidate.left === 0) return undefined;
     const offers = (method: string): boolean => question.methods === undefined || question.methods.includes(method);
     if (candidate.kind === 'key') {
-      const { signer, isFallback } = candidate;
+      const { signer, better } = candidate;
       if (!offers('publickey') || !this.#fits(candidate, question)) return undefined;
-      if (isFallback && question.methods === undefined) return undefined;
+      if (better !== undefined && question.methods === undefined) return undefined;
       return this.#attempt({ method: 'publickey', signer }, candidate);
     }
     const { source } = candidate;
@@ -159,16 +159,17 @@ export class Login {
   }
 
   /** Whether the key can sign with what this side allows and the server, if it said so, accepts. */
-  #fits({ signer, isFallback }: KeyCandidate, { serverSigAlgs }: CredentialsQuestion): boolean {
-    if (isFallback && serverSigAlgs !== undefined) return false;
-    return signatureAlgorithmFor(signer, this.#signatures, serverSigAlgs) !== undefined;
+  #fits({ signer, better }: KeyCandidate, { serverSigAlgs }: CredentialsQuestion): boolean {
+    const algorithm = signatureAlgorithmFor(signer, this.#signatures, serverSigAlgs);
+    if (algorithm === undefined || better === undefined) return algorithm !== undefined;
+    return signatureAlgorithmFor(better, this.#signatures, serverSigAlgs) !== algorithm;
   }
 
   /** What the caller can do about it. */
   #advice(candidates: readonly Candidate[], question: CredentialsQuestion): string {
     const { methods, serverSigAlgs } = question;
     const skipped = candidates.filter(
-      (each) => each.kind === 'key' && each.left > 0 && !each.isFallback && !this.#fits(each, question),
+      (each) => each.kind === 'key' && each.left > 0 && each.better === undefined && !this.#fits(each, question),
     ) as KeyCandidate[];
     if (skipped.length > 0 && methods?.includes('publickey')) {
       const names = skipped.map(({ name }) => name).join(', ');

@@ -177,12 +177,14 @@ describe('Login with RSA keys', () => {
     assert.deepEqual((await all(loginWith([key(rsa)]))).tried, [`ssh-rsa 5 ${RSA}`]);
   });
 
-  it('tries SHA-1 behind SHA-2 where it is allowed and the server does not say what it takes', async () => {
+  it('tries SHA-1 behind SHA-2 where it is allowed and the server does not say that it takes none', async () => {
     const silent = await all(loginWith([key(rsa), key(ed25519)], { signatures: legacy }));
     assert.deepEqual(silent.tried, [`ssh-rsa 5 ${RSA}`, 'ssh-rsa 5 ssh-rsa', 'ssh-ed25519 1 ssh-ed25519']);
     assert.match(silent.error.message, /publickey ssh-rsa SHA256:\S+ by ssh-rsa, publickey/);
     const old = await all(loginWith([key(rsa)], { signatures: legacy }), { serverSigAlgs: ['ssh-rsa'] });
     assert.deepEqual(old.tried, [`ssh-rsa 5 ${RSA}`]);
+    const both = await all(loginWith([key(rsa)], { signatures: legacy }), { serverSigAlgs: RSA });
+    assert.deepEqual(both.tried, [`ssh-rsa 5 ${RSA}`, 'ssh-rsa 5 ssh-rsa']);
     const modern = await all(loginWith([key(rsa)], { signatures: legacy }), { serverSigAlgs: ['rsa-sha2-256'] });
     assert.deepEqual(modern.tried, [`ssh-rsa 5 ${RSA}`]);
   });

@@ -35,7 +35,8 @@ const thorough = isThorough ? {} : { skip: 'done in Node 24' };
 
 function connect(peer: Peer, auth: AuthMethod[], more: Partial<ClientOptions> = {}): Promise<SshClient> {
   const { host, port, username, knownHosts } = peer;
-  return api.connect({ host, port, username, auth, hostKey: api.knownHosts(knownHosts), ...more });
+  const algorithms = { kex: ['curve25519-sha256'] }; // many logins, and this is the quickest
+  return api.connect({ host, port, username, auth, hostKey: api.knownHosts(knownHosts), algorithms, ...more });
 }
 
 async function output(ssh: SshClient, command: string, agent?: AuthAgent): Promise<string> {
@@ -105,17 +106,20 @@ describe('ssh-agent', () => {
   });
 
   it('signs with RSA by the hash that is asked for', { ...options, ...thorough }, async () => {
-    const picky = await openssh.startSshd({ config: ['PubkeyAcceptedAlgorithms rsa-sha2-256'] });
-    try {
-      await agent.add('-q', '-D');
-      await agent.add('-q', testKeys().user.rsa.openssh);
-      const signatures = ['rsa-sha2-256'];
-      await using ssh = await connect(picky, [api.agent(agent.socket)], { signatures });
-      assert.deepEqual(ssh.info.authMethods, ['publickey']);
-      const refused = connect(picky, [api.agent(agent.socket)], { signatures: ['rsa-sha2-512'] });
-      await rejectsWith(refused, 'auth-failed');
-    } finally {
-      await picky.stop();
+    await agent.add('-q', '-D');
+    await agent.add('-q', testKeys().user.rsa.openssh);
+    for (const [hash, options] of [
+      ['rsa-sha2-256', { signatures: ['rsa-sha2-256'] }],
+      ['ssh-rsa', { algorithms: { preset: 'legacy', kex: ['curve25519-sha256'] } }], // behind SHA-2, which is refused
+    ] as const) {
+      const picky = await openssh.startSshd({ config: [`PubkeyAcceptedAlgorithms ${hash}`] });
+      try {
+        await using ssh = await connect(picky, [api.agent(agent.socket)], options);
+        assert.deepEqual(ssh.info.authMethods, ['publickey']);
+        await rejectsWith(connect(picky, [api.agent(agent.socket)]), 'auth-failed');
+      } finally {
+        await picky.stop();
+      }
     }
   });
 
@@ -253,20 +257,12 @@ describe('ssh -A to our server', () => {
 
   it('gives its programs the agent', options, async () => {
     const { host, port, username } = server;
-    const own = sshOptions(server).map((each) =>
+    const quick = ['-o', 'KexAlgorithms=curve25519-sha256'];
+    const own = [...sshOptions(server), ...quick].map((each) =>
       each === 'IdentityAgent=none' ? `IdentityAgent=${agent.socket}` : each,
     );
-    const command = (...more: string[]): string[] => [
-      'ssh',
-      ...own,
-      ...more,
-      '-p',
-      `${port}`,
-      '-l',
-      username,
-      host,
-      'x',
-    ];
+    const target = `-p ${port} -l ${username} ${host} x`.split(' ');
+    const command = (more: string): string[] => ['ssh', ...own, more, ...target];
     assert.equal((await mustRun(command('-A'))).stdout.toString(), 'true puressh-test-ed25519 83\n');
     const without = await run(command('-a'));
     assert.equal(without.code, 1);
