@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { utf8 } from '../../src/bytes/text.ts';
 import { type HostKeyOffer, type HostKeyPolicy, insecureAcceptAny, pin } from '../../src/client/host_key.ts';
 import { acceptNewIn, knownHostsIn } from '../../src/client/known_hosts_policy.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import type { SshError, SshErrorCode } from '../../src/errors.ts';
+import { parseRevoked } from '../../src/keys/krl.ts';
 import { fingerprint } from '../../src/keys/public_key.ts';
 import { parseShownKey } from '../../src/keys/shown_key.ts';
+import { certificateRows, publicRows } from '../keys/tools.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { MemoryTextFile } from '../support/text_file.ts';
 
@@ -19,8 +22,9 @@ const prints: Readonly<Record<string, string>> = {
 
 function offer(digits: string, host = 'example.org', port = 22): HostKeyOffer {
   const hostKey = new Uint8Array(Buffer.from(digits, 'base64'));
-  const shown = { fingerprint: fingerprint(pureProvider, hostKey), key: parseShownKey(hostKey), now: 0 };
-  const keyType = 'ssh-ed25519';
+  const key = parseShownKey(hostKey);
+  const shown = { fingerprint: fingerprint(pureProvider, key.key.blob), key, now: Date.UTC(2026, 5, 1) };
+  const keyType = key.type;
   return { host, port, algorithm: keyType, keyType, hostKey, ...shown, crypto: pureProvider };
 }
 
@@ -106,5 +110,104 @@ describe('acceptNewIn', () => {
     await acceptNewIn(file).check(offer(FIRST, 'example.org', 2222));
     assert.equal(file.text, `[example.org]:2222 ssh-ed25519 ${FIRST}\n`);
     await refusal(acceptNewIn(file), offer(SECOND, 'example.org', 2222), 'host-key-changed');
+  });
+});
+
+describe('a host that shows a certificate', () => {
+  const row = certificateRows.find(({ name }) => name === 'host, ed25519 by ecdsa521');
+  const print = (name: string): string => publicRows.find((each) => each.name === name)?.fingerprint ?? '';
+  const line = (name: string): string => publicRows.find((each) => each.name === name)?.line.trim() ?? '';
+  const certified = (host = 'host.example'): HostKeyOffer => offer(row?.blob ?? '', host);
+  const authority = `@cert-authority *.example ${line('ecdsa521')}\n`;
+
+  it('is trusted by its authority, by whoever has that', async () => {
+    const file = new MemoryTextFile(authority);
+    await knownHostsIn([file]).check(certified());
+    await acceptNewIn(file).check(certified());
+    assert.equal(file.text, authority);
+    await pin(print('ecdsa521')).check(certified());
+    await pin(print('ed25519')).check(certified());
+  });
+
+  it('is refused where the certificate does not hold, and is not remembered', async () => {
+    const file = new MemoryTextFile(authority);
+    const offered = certified('other.example');
+    for (const policy of [knownHostsIn([file]), acceptNewIn(file), pin(print('ecdsa521'))]) {
+      const error = await refusal(policy, offered, 'host-key-certificate');
+      assert.ok(error.message.includes(offered.fingerprint), error.message);
+      assert.match(error.message, /'other.example' is not among its principals 'host.example', '192.0.2.1'/);
+    }
+    assert.equal(file.text, authority);
+    // the pin of the key itself asks for no certificate
+    await pin(print('ed25519')).check(offered);
+    await refusal(pin(print('rsa3072')), certified(), 'host-key-mismatch');
+  });
+
+  it('counts as its key where no authority is known, and that is remembered', async () => {
+    const file = new MemoryTextFile('');
+    await refusal(knownHostsIn([file]), certified(), 'host-key-unknown');
+    await acceptNewIn(file).check(certified());
+    assert.equal(file.text, `host.example ${line('ed25519').split(' ').slice(0, 2).join(' ')}\n`);
+    await knownHostsIn([file]).check(certified());
+  });
+
+  it('has its authority revoked by a line, and by a list (row 64)', async () => {
+    const revoked = parseRevoked(utf8(`${line('ecdsa521')}\n`));
+    const where = [
+      [knownHostsIn([new MemoryTextFile(`${authority}@revoked * ${line('ecdsa521')}\n`)]), 'known_hosts:2'],
+      [knownHostsIn([new MemoryTextFile(authority)], { revoked }), 'key revocation list'],
+      [acceptNewIn(new MemoryTextFile(''), { revoked }), 'key revocation list'],
+      [
+        acceptNewIn(new MemoryTextFile(''), {
+          revoked: { name: '/x/revoked', read: async () => utf8(line('ecdsa521')) },
+        }),
+        '/x/revoked',
+      ],
+    ] as const;
+    for (const [policy, place] of where) {
+      const error = await refusal(policy, certified(), 'host-key-revoked');
+      assert.match(error.message, /authority that has certified/);
+      assert.ok(error.message.includes(place), error.message);
+    }
+  });
+});
+
+describe('lists of revoked keys', () => {
+  it('win over everything, and where one cannot be read nobody is trusted', async () => {
+    const text = `example.org ssh-ed25519 ${FIRST}\n`;
+    const revoked = parseRevoked(utf8(`ssh-ed25519 ${FIRST}\n`));
+    for (const known of [text, '']) {
+      const file = new MemoryTextFile(known);
+      await refusal(acceptNewIn(file, { revoked }), offer(FIRST), 'host-key-revoked');
+      assert.equal(file.text, known);
+    }
+    const damaged = { name: '/x/revoked', read: async () => utf8('nonsense') };
+    const error = await refusal(
+      knownHostsIn([new MemoryTextFile(text)], { revoked: damaged }),
+      offer(FIRST),
+      'bad-local-file',
+    );
+    assert.match(error.message, /Nobody is trusted while \/x\/revoked cannot be read: Line 1/);
+    await refusal(knownHostsIn([new MemoryTextFile(text)], { revoked }), offer(SECOND), 'host-key-changed');
+  });
+});
+
+describe('a known_hosts file without end', () => {
+  it('is refused', async () => {
+    const file = new MemoryTextFile(' '.repeat(16 * 1024 * 1024 + 1));
+    await rejectsWith((async () => acceptNewIn(file).check(offer(FIRST)))(), 'limit');
+  });
+});
+
+describe('acceptNewIn with hash', () => {
+  it('writes hashed names, which it knows again', async () => {
+    const file = new MemoryTextFile('');
+    const policy = acceptNewIn(file, { hash: true });
+    await policy.check(offer(FIRST, 'example.org', 2222));
+    assert.match(file.text ?? '', /^\|1\|[\w+/=]{28}\|[\w+/=]{28} ssh-ed25519 \S+\n$/);
+    const written = file.text;
+    await policy.check(offer(FIRST, 'example.org', 2222));
+    assert.equal(file.text, written);
+    await refusal(policy, offer(SECOND, 'example.org', 2222), 'host-key-changed');
   });
 });

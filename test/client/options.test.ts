@@ -61,6 +61,7 @@ describe('settingsOf', () => {
       thrown('bad-argument', () => settingsOf({ ...basics, ...change } as ConnectOptions)).message;
     assert.match(message({ usrename: 'u' }), /^connect: there is no option usrename; there are host, .*username/);
     assert.equal(message({ early: 'yes' }), "connect: early must be true or false, not 'yes'");
+    assert.equal(message({ hostKeyOrder: 'any' }), "hostKeyOrder must be 'known-first' or 'fixed', not any");
     assert.equal(message({ onBanner: true }), 'connect: onBanner must be a function, not true');
     assert.equal(message({ algorithms: 'kex' }), "connect: algorithms must be 'legacy' or an object, not 'kex'");
     assert.match(message({ algorithms: { kex: 'x' } }), /^algorithms\.kex names "x", which puressh does not know/);
