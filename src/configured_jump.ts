@@ -44,17 +44,21 @@ export function dialThrough(jumps: readonly JumpHost[], trail: readonly string[]
     if (trail.length > MAX_JUMPS) {
       throw new SshError('bad-config', `ProxyJump goes through more than ${MAX_JUMPS} servers: ${shown(trail)}`);
     }
-    const ssh = await parts.connect({ ...(await parts.optionsOf(config, [...trail, name])), signal });
+    let ssh: SshClient | undefined;
     try {
-      return await ssh.openTunnel(host, port, { signal, onClosed: () => void ssh.close() });
+      const connected = await parts.connect({ ...(await parts.optionsOf(config, [...trail, name])), signal });
+      ssh = connected;
+      return await connected.openTunnel(host, port, { signal, onClosed: () => void connected.close() });
     } catch (error) {
-      await ssh.close();
-      throw error instanceof SshError ? through(error, name) : error;
+      await ssh?.close();
+      throw through(error, name);
     }
   };
 }
 
-function through(error: SshError, name: string): SshError {
+/** Which server on the way it was. */
+function through(error: unknown, name: string): unknown {
+  if (!(error instanceof SshError) || error.code === 'bad-config' || error.code === 'aborted') return error;
   const { code, fault, phase } = error;
   return new SshError(code, `Through ${printable(name)}: ${error.message}`, {
     fault,

@@ -276,6 +276,14 @@ Host *
     for (const { connections } of net.servers.values()) assert.equal(connections.size, 0);
   });
 
+  it('says at which server on the way the login failed', async () => {
+    const net = await netOf('first:22', 'gate.example:2222', 'box.example:22');
+    const wrong: SshConfigOptions['login'] = ({ host }) => [password(host === 'gate.example' ? 'wrong' : 'pw')];
+    const options = await sshConfigWith(partsOf(config, textFile(), net), 'box', { login: wrong });
+    const message = /^Through eve@gate\.example:2222: Login as "eve" failed/;
+    await assert.rejects(connect(net, options), { code: 'auth-failed', message });
+  });
+
   it('refuses circles and ways that are too long', async () => {
     const net = await netOf('round:22');
     const parts = partsOf(config, textFile(), net);

@@ -66,7 +66,7 @@ export async function openEarly(
     ...source,
     crypto: choice.crypto,
     onSkipped: (name, error) => void skipped.push({ name, error }),
-    login: await loginOf(library, choice, questions),
+    login: await loginOf(library, choice, questions, config),
     ...(questions && {
       passphrase: (path) => questions.passphrase(path),
       askHostKey: (offer) => questions.hostKey(offer),
@@ -119,10 +119,12 @@ async function loginOf(
   library: Library,
   choice: ConnectionChoice,
   questions: Questions | undefined,
+  target: HostConfig,
 ): Promise<(config: HostConfig) => readonly AuthMethod[]> {
   if (choice.passwordStdin) {
     const password = await readFirstLine(process.stdin);
-    return () => [library.password(password)];
+    // it is the host's, and no other server's
+    return (config) => (config === target ? [library.password(password)] : []);
   }
   if (questions === undefined) return () => [];
   return ({ user, originalHost, authMethods, authOrderGiven }) => {

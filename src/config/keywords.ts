@@ -127,7 +127,9 @@ const aliases: Readonly<Record<string, string>> = {
   smartcarddevice: 'pkcs11provider',
 };
 
-/** Known to OpenSSH, of no consequence for where, as whom and how safely puressh connects. */
+/**
+ * Known to OpenSSH, or to that of Apple or Debian, and of no consequence for where, as whom and how safely puressh connects.
+ */
 const ignored: ReadonlySet<string> = new Set(
   `addkeystoagent addressfamily afstokenpassing canonicaldomains canonicalizefallbacklocal canonicalizemaxdots
   canonicalizepermittedcnames casignaturealgorithms channeltimeout checkhostip cipher clearallforwardings
@@ -138,10 +140,10 @@ const ignored: ReadonlySet<string> = new Set(
   gssapirenewalforcesrekey gssapiserveridentity gssapitrustdns hostbasedacceptedalgorithms
   hostbasedauthentication hostbasedkeytypes ipqos kbdinteractivedevices keepalive kerberosauthentication
   kerberostgtpassing localcommand localforward loglevel logverbose nohostauthenticationforlocalhost
-  numberofpasswordprompts obscurekeystroketiming permitlocalcommand permitremoteopen protocol proxyusefdpass
+  numberofpasswordprompts obscurekeystroketiming permitlocalcommand permitremoteopen protocol protocolkeepalives proxyusefdpass
   rekeylimit remotecommand remoteforward requesttty rhostsauthentication rhostsrsaauthentication
-  rsaauthentication securitykeyprovider sendenv sessiontype setenv stdinnull streamlocalbindmask
-  streamlocalbindunlink syslogfacility tcpkeepalive tunnel tunneldevice useprivilegedport userknownhostsfile2
+  rsaauthentication securitykeyprovider sendenv sessiontype setenv setuptimeout stdinnull streamlocalbindmask
+  streamlocalbindunlink syslogfacility tcpkeepalive tunnel tunneldevice usekeychain useprivilegedport userknownhostsfile2
   useroaming usersh verifyhostkeydns versionaddendum visualhostkey warnweakcrypto xauthlocation`
     .trim()
     .split(/\s+/),

@@ -134,7 +134,7 @@ function expected(values: ReadonlyMap<string, readonly string[]>, keywords: read
   return Object.fromEntries(named);
 }
 
-describe('ssh_config', options, () => {
+describe('ssh_config', () => {
   let dir: string;
   before(() => {
     dir = mkdtempSync(join(tmpdir(), 'puressh-config-'));
@@ -179,13 +179,13 @@ describe('ssh_config', options, () => {
   }
 
   for (const [name, rows] of Object.entries(written())) {
-    it(`ssh and we agree: ${name}`, async () => {
+    it(`ssh and we agree: ${name}`, options, async () => {
       for (const [text, ...hosts] of rows)
         for (const host of hosts.length > 0 ? hosts : ['box']) await compare(text, host);
     });
   }
 
-  it('ssh and we agree: options before the file', async () => {
+  it('ssh and we agree: options before the file', options, async () => {
     const file = 'Host box\nPort 1\nUser ada\nHostName a.example\nHost *\nPort 2\nIdentityFile /b';
     for (const options of [
       ['Port=7'],
@@ -201,7 +201,7 @@ describe('ssh_config', options, () => {
       await compare(file, 'box', [option]);
   });
 
-  it('ssh and we agree: Include', async () => {
+  it('ssh and we agree: Include', options, async () => {
     mkdirSync(join(dir, 'inc'), { mode: 0o700 });
     const parts: Readonly<Record<string, string>> = {
       'a.conf': 'Port 1001\nUser a',
@@ -236,7 +236,7 @@ describe('ssh_config', options, () => {
     }
   });
 
-  it('ssh and we agree: files put together by chance', async () => {
+  it('ssh and we agree: files put together by chance', options, async () => {
     const random = seededRandom('ssh_config');
     const pick = <T>(list: readonly T[]): T => list[(random(1)[0] as number) % list.length] as T;
     for (let round = 0; round < 100; round++) {
@@ -247,7 +247,7 @@ describe('ssh_config', options, () => {
     }
   });
 
-  it('ssh and we agree about what tokens stand for', async () => {
+  it('ssh and we agree about what tokens stand for', options, async () => {
     const path = join(dir, 'config');
     const tokens = '%% %h %n %p %r %u %l %L %d %i %k %C'.split(' ').map((token) => `/t/${token}`);
     for (const more of ['', 'HostName %h.Example\nPort 77\nUser ada', 'HostKeyAlias alias']) {
