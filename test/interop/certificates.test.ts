@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { parsePublicKey } from '../../src/keys/public_key.ts';
 import { formatPublicKeyLine, parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
+import type { Signer } from '../../src/keys/signature.ts';
 import { asyncssh } from '../support/clients/asyncssh.ts';
 import { options as sshOptions, unavailable } from '../support/clients/openssh.ts';
 import {
@@ -183,9 +184,8 @@ describe('certificates of users at sshd', () => {
 
   it('security keys sign as sshd wants it, and not untouched', options, async () => {
     const { host, port, username, knownHosts, dir: folder } = sshd.peer;
-    const attempt = async (signer: ReturnType<typeof securityKey>): Promise<number> => {
+    const attempt = async (signer: Signer, signatures = signer.algorithms): Promise<number> => {
       const auth = [{ method: 'publickey', signer: () => signer } as const];
-      const signatures = signer.algorithms;
       await using ssh = await api.connect({
         host,
         port,
@@ -204,6 +204,14 @@ describe('certificates of users at sshd', () => {
     );
     for (const each of keys) assert.equal(await attempt(each), 0);
     for (const each of own) await assert.rejects(attempt(each), { code: 'auth-failed' });
+
+    writeFileSync(join(folder, 'authorized_keys'), '');
+    for (const each of keys.slice(0, 2)) {
+      const file = path(`sk_${each.keyType.slice(0, 8)}`);
+      writeFileSync(`${file}.pub`, `${formatPublicKeyLine(each.publicKey)}\n`);
+      await mustRun(['ssh-keygen', '-q', '-s', authority('user'), '-I', 'x', '-n', username, `${file}.pub`]);
+      assert.equal(await attempt(api.certified(each, read(`${file}-cert.pub`)), each.algorithms), 0);
+    }
   });
 });
 
