@@ -211,7 +211,16 @@ describe('serveAgent', () => {
 
   it('is an agent to ssh, with every type of key', options, async () => {
     const { host, port, username, knownHosts } = shared.peer;
-    const fixed = ['-F', '/dev/null', '-o', `UserKnownHostsFile=${knownHosts}`, '-o', `IdentityAgent=${socket}`];
+    const fixed = [
+      '-F',
+      '/dev/null',
+      '-o',
+      'KexAlgorithms=curve25519-sha256',
+      '-o',
+      `UserKnownHostsFile=${knownHosts}`,
+      '-o',
+      `IdentityAgent=${socket}`,
+    ];
     for (const name of keyNames) {
       const only = ['-o', 'IdentitiesOnly=yes', '-i', `${testKeys().user[name].openssh}.pub`, '-o', 'BatchMode=yes'];
       const command = ['ssh', ...fixed, ...only, '-p', String(port), '-l', username, host, 'echo', name];
