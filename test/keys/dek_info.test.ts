@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hex } from '../../src/bytes/text.ts';
+import { concat } from '../../src/bytes/bytes.ts';
+import { hex, utf8 } from '../../src/bytes/text.ts';
 import { nodeProvider } from '../../src/crypto/native/node.ts';
+import { integer, sequence } from '../../src/keys/der_write.ts';
+import { keyCipher, padBlocks } from '../../src/keys/key_cipher.ts';
 import { parsePrivateKey } from '../../src/keys/private_key.ts';
 import { blobOf, keyFileRow, outcome, PASSPHRASE } from './key_files.ts';
-import { sshError } from './tools.ts';
+import { armour, armoured, sshError } from './tools.ts';
 
 const crypto = nodeProvider();
 const options = { passphrase: PASSPHRASE };
@@ -36,5 +39,20 @@ describe('PEM with DEK-Info', () => {
     for (const [text, code, message] of cases) {
       assert.throws(() => parsePrivateKey(text, crypto, options), sshError(code, message), text);
     }
+  });
+
+  it('takes what is no SEQUENCE for a wrong passphrase, a SEQUENCE that is no key for damage', () => {
+    const vector = Uint8Array.from({ length: 16 }, (_, i) => i);
+    const key = crypto.md5.digest(concat(utf8(PASSPHRASE), vector.subarray(0, 8)));
+    const file = (content: Uint8Array) => {
+      const [sealed] = keyCipher('aes128-cbc').encrypt(crypto, key, vector, padBlocks(content, 16)) as [Uint8Array];
+      return armour('RSA PRIVATE KEY', sealed).replace('-----\n', `-----\nDEK-Info: AES-128-CBC,${hex(vector)}\n\n`);
+    };
+    const cases: [Uint8Array, string][] = [
+      [armoured(keyFileRow('pem-rsa1024').file), hex(blobOf(row))],
+      [utf8('not a key'), 'key-passphrase-wrong'],
+      [sequence(integer(0)), 'key-corrupt'],
+    ];
+    for (const [content, expected] of cases) assert.equal(outcome(file(content), crypto, options), expected);
   });
 });

@@ -133,6 +133,14 @@ describe('parsePrivateKey, encrypted openssh-key-v1', () => {
     }
   });
 
+  it('takes a tag that does not match for a wrong passphrase, whatever was decrypted', () => {
+    for (const cipher of ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'chacha20-poly1305@openssh.com']) {
+      const whole = armoured(sealed(section(), { cipher }));
+      whole[whole.length - 1] = (whole.at(-1) as number) ^ 1;
+      assert.equal(outcome(armour('OPENSSH PRIVATE KEY', whole), crypto, options), 'key-passphrase-wrong', cipher);
+    }
+  });
+
   it('names the cipher or the key derivation that it does not know, before it asks for anything', () => {
     const cases: [Envelope, RegExp][] = [
       [{ cipher: 'arcfour256' }, /arcfour256; .*ssh-keygen -p/],

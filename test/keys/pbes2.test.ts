@@ -69,6 +69,10 @@ describe('PKCS#8 by PBES2', () => {
         /salt has 1025 bytes/,
       ],
       [{ derivation: pbkdf2(der.nothing()) }, /SEQUENCE expected/],
+      [
+        { derivation: derivation(PBKDF2, der.octetString(salt), der.integer(new Uint8Array(7).fill(1))) },
+        /INTEGER too large/,
+      ],
       [{ scheme: scheme(8) }, /initialization vector has 8 bytes/],
       [{ content: new Uint8Array(0) }, /ciphertext is cut off/],
       [{ derivation: derivation(SCRYPT, der.octetString(salt), ...[3, 1, 1].map(der.integer)) }, /scrypt N is 3/],

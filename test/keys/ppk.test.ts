@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
+import { concat } from '../../src/bytes/bytes.ts';
+import { base64, fromHex, hex, utf8 } from '../../src/bytes/text.ts';
+import { Writer } from '../../src/bytes/writer.ts';
 import { nodeProvider } from '../../src/crypto/native/node.ts';
 import { parsePrivateKey, peekPrivateKey } from '../../src/keys/private_key.ts';
 import { parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
 import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
 import { blobOf, certifiedRows, keyFileRow, keyFileRows, opening, outcome } from './key_files.ts';
-import { sshError } from './tools.ts';
+import { bytes, sshError } from './tools.ts';
 
 const crypto = nodeProvider();
 const row = keyFileRow('ppk3-ed25519');
@@ -37,25 +39,37 @@ describe('PPK', () => {
     }
   });
 
-  it('covers a comment in whatever encoding, with spaces around it', () => {
+  /** A plain file with other parts, and the MAC that they have. */
+  function remade(change: { readonly comment?: Uint8Array; readonly privateBlob?: Uint8Array }): Uint8Array {
     const { file } = keyFileRow('ppk3-ed25519-plain');
+    const [, publicDigits = '', privateDigits = ''] =
+      /Public-Lines: 2\n([\s\S]+)Private-Lines: 1\n(.+)\n/.exec(file) ?? [];
+    const { comment = utf8('mine'), privateBlob = bytes(privateDigits) } = change;
+    const covered = new Writer().string('ssh-ed25519').string('none').string(comment);
+    covered.string(bytes(publicDigits)).string(privateBlob);
+    const mac = crypto.macs['hmac-sha256'].create(new Uint8Array(0)).compute(covered.finish(), new Uint8Array(0));
+    const [before = '', after = ''] = file.split(/^Comment: .*\n/m);
+    const end = after
+      .replace(privateDigits, base64(privateBlob))
+      .replace(/Private-MAC: .*/, `Private-MAC: ${hex(mac)}`);
+    return concat(utf8(`${before}Comment: `), comment, utf8(`\n${end}`));
+  }
+
+  it('covers a comment in whatever encoding, with spaces around it', () => {
     for (const comment of [utf8('€ '), fromHex('e4f6fc'), utf8('  two spaces before'), new Uint8Array(0)]) {
-      const text = file.split(/^Comment: .*\n/m);
-      const [before, after] = [utf8(`${text[0]}Comment: `), text[1] as string];
-      const [, key = '', digits = ''] = /Public-Lines: 2\n([\s\S]+)Private-Lines: 1\n(.+)\n/.exec(after) ?? [];
-      const parts = [
-        utf8('ssh-ed25519'),
-        utf8('none'),
-        comment,
-        ...[key, digits].map((each) => Buffer.from(each, 'base64')),
-      ];
-      const covered = Buffer.concat(
-        parts.flatMap((part) => [Buffer.from([0, 0, part.length >> 8, part.length]), part]),
-      );
-      const mac = crypto.macs['hmac-sha256'].create(new Uint8Array(0)).compute(covered, new Uint8Array(0));
-      const end = after.replace(/Private-MAC: .*/, `Private-MAC: ${hex(mac)}`);
-      const whole = new Uint8Array(Buffer.concat([before, comment, utf8(`\n${end}`)]));
-      assert.equal(outcome(whole, crypto, {}), hex(blobOf(row)), hex(comment));
+      assert.equal(outcome(remade({ comment }), crypto, {}), hex(blobOf(row)), hex(comment));
+    }
+  });
+
+  it('is damaged if its halves do not belong together, or its private part is too long, whatever its MAC says', () => {
+    const seed = new Writer().string(new Uint8Array(32).fill(7)).finish();
+    const cases: [Uint8Array, RegExp][] = [
+      [seed, /do not belong together/],
+      [concat(seed, new Uint8Array(16)), /too long/],
+      [new Writer().string(new Uint8Array(33)).finish(), /seed has 33 bytes/],
+    ];
+    for (const [privateBlob, message] of cases) {
+      assert.throws(() => parsePrivateKey(remade({ privateBlob }), crypto), sshError('key-corrupt', message));
     }
   });
 
