@@ -332,7 +332,8 @@ describe('ClientAuth, without end,', () => {
     const desk = deciding();
     desk.auth.extInfo(announcing(''), quirksOf(''));
     thrown('limit', () => {
-      for (let round = 0; round < 100; round++) desk.attempt({ method: 'publickey', signer: signerOf(['ssh-ed25519']) });
+      for (let round = 0; round < 100; round++)
+        desk.attempt({ method: 'publickey', signer: signerOf(['ssh-ed25519']) });
     });
     assert.deepEqual(desk.takeSent(), []);
   });
