@@ -8,13 +8,16 @@ import { type HostKeyUpdateState, KeyUpdate } from '../../src/client/host_key_up
 import { acceptNewIn, type KnownHostsOptions, knownHostsIn } from '../../src/client/known_hosts_policy.ts';
 import type { GlobalReply } from '../../src/client/peer_requests.ts';
 import { SshError } from '../../src/errors.ts';
+import { certified, signCertificate } from '../../src/keys/certificate.ts';
 import { parseRevoked } from '../../src/keys/krl.ts';
 import { parsePrivateKey, signerOf } from '../../src/keys/private_key.ts';
+import { fingerprint } from '../../src/keys/public_key.ts';
 import { formatPublicKeyLine } from '../../src/keys/public_key_line.ts';
 import { parseShownKey } from '../../src/keys/shown_key.ts';
 import type { Signer } from '../../src/keys/signature.ts';
 import { bytes, certificateRows, privateRow, publicBlob } from '../keys/tools.ts';
 import { memoCrypto as crypto } from '../support/memo_crypto.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import { ed25519Signer } from '../support/scripted_peer.ts';
 import { Serving } from '../support/serving.ts';
 import { MemoryTextFile } from '../support/text_file.ts';
@@ -292,5 +295,36 @@ describe('our client and our server', () => {
     await ssh.rekey();
     assert.deepEqual(ssh.info.hostKeyUpdate, { state: 'none' });
     assert.equal(file.text, line(used));
+  });
+
+  it('agree on a key that is known, unless the order is fixed', async () => {
+    await using serving = await Serving.start({ hostKeys: [used, rsa] });
+    const hostKey = knownHostsIn([new MemoryTextFile(line(rsa))]);
+    await using ssh = await serving.connect({ host: 'host.example', hostKey });
+    assert.equal(ssh.info.hostKey.keyType, 'ssh-rsa');
+    const fixed = serving.connect({ host: 'host.example', hostKey, hostKeyOrder: 'fixed' });
+    assert.match((await rejectsWith(fixed, 'host-key-changed')).message, /shows ssh-ed25519/);
+  });
+
+  it('agree on a certificate where its authority is known', async () => {
+    const key = parseShownKey(used.publicKey).key;
+    const request = { key, kind: 'host', keyId: 'x', principals: ['*.example'] } as const;
+    const shown = certified(used, await signCertificate(crypto, fresh, request));
+    await using serving = await Serving.start({
+      hostKeys: [used, rsa],
+      hostCertificates: [formatPublicKeyLine(shown.publicKey)],
+    });
+    const text = line(rsa) + line(fresh, '@cert-authority *');
+    const file = new MemoryTextFile(text);
+    await using ssh = await serving.connect({ host: 'host.example', hostKey: acceptNewIn(file) });
+    assert.equal(ssh.info.hostKey.keyType, 'ssh-ed25519-cert-v01@openssh.com');
+    assert.equal(ssh.info.hostKey.fingerprint, fingerprint(crypto, used.publicKey));
+    await ssh.rekey();
+    while (ssh.info.hostKeyUpdate.state !== 'done') await new Promise((resolve) => setTimeout(resolve, 1));
+    // who is known by an authority keeps what is known
+    assert.deepEqual(ssh.info.hostKeyUpdate, { state: 'done' });
+    assert.equal(file.text, text);
+    const refused = serving.connect({ host: 'host.test', hostKey: acceptNewIn(file) });
+    await rejectsWith(refused, 'host-key-certificate');
   });
 });

@@ -156,6 +156,20 @@ describe('parseKnownHosts', () => {
     }
   });
 
+  it('never knows another key, or by an authority, for any damage of any byte', async () => {
+    const salted = formatKnownHostsLine('host.example', 22, publicBlob('ecdsa384'), crypto);
+    const text =
+      `host.example,*.test ${line('ed25519')} c\n${salted}\n@revoked *,!a ${line('ecdsa256')}\n` +
+      `@cert-authority *.test ${line('ecdsa256')}\n[host.example]:2222 ${line('ecdsa384')}\n`;
+    for (let at = 0; at < text.length; at++) {
+      for (const flip of [0x04, 0x20, 0xff]) {
+        const damaged = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ flip) + text.slice(at + 1);
+        const found = await verdict(damaged, 'host.example', 22, publicBlob('ecdsa521'));
+        assert.ok(found.state === 'changed' || found.state === 'unknown', `${at}: ${found.state}`);
+      }
+    }
+  });
+
   it('takes linear time over large and hostile files', { timeout: 60_000 }, () => {
     const many = `host.example ${line('ed25519')}\n`.repeat(20_000);
     assert.equal(linesFor(many, 'other.example', 22).length, 0);
