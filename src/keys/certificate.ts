@@ -211,7 +211,7 @@ export interface CertificateRequest {
   readonly keyId: string;
   /** Default: 0. */
   readonly serial?: bigint;
-  /** Default: none, which OpenSSH takes for every host, and for no user. */
+  /** Default: none, which is for nobody; OpenSSH before 10.3 takes such a one for every host. */
   readonly principals?: readonly string[];
   /** Default: 0, from ever. */
   readonly validAfter?: bigint;

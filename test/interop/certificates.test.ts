@@ -349,11 +349,11 @@ describe('certificates of hosts', () => {
   const options = { ...needed, ...LIMIT };
 
   it('are what ssh and our client trust a server for, by its authority alone', options, async () => {
+    // none without principals, nor with a pattern: OpenSSH 10.3 takes these as we do, and earlier ones the other way
     const cases: [args: readonly string[], line: string, trusts: boolean][] = [
       [['-n', '127.0.0.1,host.example'], `@cert-authority [127.0.0.1]:* KEY`, true],
-      [[], `@cert-authority * KEY`, true],
+      [['-n', '127.0.0.1'], `@cert-authority * KEY`, true],
       [['-n', 'host.example'], `@cert-authority * KEY`, false],
-      [['-n', '127.0.0.?'], `@cert-authority * KEY`, false],
       [['-n', '127.0.0.1', '-V', '20200101:20210101'], `@cert-authority * KEY`, false],
       [['-n', '127.0.0.1'], `@cert-authority host.example KEY`, false],
       [['-n', '127.0.0.1'], `@cert-authority * OTHER`, false],
