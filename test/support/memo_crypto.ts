@@ -11,8 +11,6 @@ import { seededRandom } from './random.ts';
 /** Bytes that each agreement draws for a secret. */
 const DRAWN = { x25519: 32, p256: 32, p384: 48, p521: 66 } as const;
 
-const SEED = 32;
-
 /** `compute`, or what it gave for the same inputs before. Failures are not kept. */
 function memo<T>(compute: (...inputs: Uint8Array[]) => T): (...inputs: Uint8Array[]) => T {
   const known = new Map<string, T>();
@@ -42,16 +40,37 @@ function memoAgreement(agreement: Agreement, drawnSize: number): Agreement {
   };
 }
 
-/** How much a KEM draws is its own affair: each operation here draws a seed, and of that makes what the KEM draws. */
-function memoKem(kem: Kem): Kem {
+/** ML-KEM, which draws 64 bytes for a key and 32 for a ciphertext (FIPS 203 §7.1, §7.2). */
+function memoMlKem(kem: Kem): Kem {
+  const generate = memo((drawn) => kem.generate(() => (drawn as Uint8Array).slice()));
+  const encapsulate = memo((drawn, publicValue) =>
+    kem.encapsulate(() => (drawn as Uint8Array).slice(), publicValue as Uint8Array),
+  );
+  return memoKem(
+    kem,
+    (random) => generate(random(64)),
+    (random, publicValue) => encapsulate(random(32), publicValue),
+  );
+}
+
+/** sntrup761, which draws again where there is no inverse: here each operation draws a seed, and of that makes what it needs. */
+function memoSntrup(kem: Kem): Kem {
   const from = (drawn: Uint8Array | undefined) => seededRandom(hex(drawn as Uint8Array));
   const generate = memo((drawn) => kem.generate(from(drawn)));
   const encapsulate = memo((drawn, publicValue) => kem.encapsulate(from(drawn), publicValue as Uint8Array));
+  return memoKem(
+    kem,
+    (random) => generate(random(32)),
+    (random, publicValue) => encapsulate(random(32), publicValue),
+  );
+}
+
+function memoKem(kem: Kem, generate: Kem['generate'], encapsulate: Kem['encapsulate']): Kem {
   const decapsulate = memo((secret, ciphertext) => kem.decapsulate(secret as Uint8Array, ciphertext as Uint8Array));
   return {
     ...kem,
-    generate: (random) => structuredClone(generate(random(SEED))),
-    encapsulate: (random, publicValue) => structuredClone(encapsulate(random(SEED), publicValue)),
+    generate: (random) => structuredClone(generate(random)),
+    encapsulate: (random, publicValue) => structuredClone(encapsulate(random, publicValue)),
     decapsulate: (secret, ciphertext) => structuredClone(decapsulate(secret, ciphertext)),
   };
 }
@@ -119,9 +138,9 @@ export const memoCrypto: CryptoProvider = {
     p521: memoAgreement(agreements.p521, DRAWN.p521),
   },
   kems: {
-    mlkem768: memoKem(kems.mlkem768),
-    mlkem1024: memoKem(kems.mlkem1024),
-    sntrup761: memoKem(kems.sntrup761),
+    mlkem768: memoMlKem(kems.mlkem768),
+    mlkem1024: memoMlKem(kems.mlkem1024),
+    sntrup761: memoSntrup(kems.sntrup761),
   },
   modularPower: (base, exponent, modulus) => modularPower(base, exponent, modulus).slice(),
   ed25519: memoEd25519(ed25519),

@@ -109,6 +109,18 @@ const command: Scenario = {
   }),
 };
 
+/** What is the default of both sides. */
+const hybrid: Scenario = {
+  name: 'mlkem768_chacha20_publickey',
+  about: 'a hybrid key exchange; login with an Ed25519 key; a command',
+  kex: 'mlkem768x25519-sha256',
+  hostKey: 'ssh-ed25519',
+  cipher: 'chacha20-poly1305@openssh.com',
+  userKeys: ['ssh-ed25519'],
+  client: () => ({ script: { attempts: [publickey('ssh-ed25519')], onEvent: runs('cat', utf8('one\n')) } }),
+  server: () => ({ script: { ...login(() => ACCEPT), onEvent: answers(0) } }),
+};
+
 const shell: Scenario = {
   name: 'nistp256_aes128gcm_password',
   about: 'a wrong password, then the right one; a terminal with a variable, a new size and a signal that ends it',
@@ -369,7 +381,7 @@ const forwarding: Scenario = {
 };
 
 /** Every form of login, key exchange and packet is in one of them. */
-export const scenarios: readonly Scenario[] = [command, shell, questions, twoSteps, renewals, forwarding];
+export const scenarios: readonly Scenario[] = [command, hybrid, shell, questions, twoSteps, renewals, forwarding];
 
 /** What a pair is to be told to play a scenario. */
 export function optionsOf(scenario: Scenario): PairOptions {

@@ -5,6 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { concat } from '../../src/bytes/bytes.ts';
 import { ChunkQueue } from '../../src/bytes/chunks.ts';
 import { fromHex, hex } from '../../src/bytes/text.ts';
 import { ciphers } from '../../src/core/algorithms/ciphers.ts';
@@ -17,7 +18,7 @@ import { defaultLimits } from '../../src/core/limits.ts';
 import { agree, readKexinit } from '../../src/core/negotiate.ts';
 import { PacketReader } from '../../src/core/packet.ts';
 import type { Open } from '../../src/core/protection/types.ts';
-import type { Agreement, AgreementName, CryptoProvider, RandomSource } from '../../src/crypto/provider.ts';
+import type { Agreement, AgreementName, CryptoProvider, Kem, RandomSource } from '../../src/crypto/provider.ts';
 import type { PrivateKey } from '../../src/keys/key_pair.ts';
 import { ecdh } from '../../src/wire/exchange.ts';
 import { decode } from '../../src/wire/message.ts';
@@ -44,7 +45,9 @@ export type TestKey = Readonly<Record<string, string>>;
 export interface ExchangeRecord {
   readonly clientSecret: string;
   readonly serverSecret: string;
-  /** The shared secret in its full width. */
+  /** Of a hybrid method, the secret of its key encapsulation. */
+  readonly kemShared?: string;
+  /** The shared secret in its full width; of a hybrid method, that of its classical half. */
   readonly shared: string;
   readonly exchangeHash: string;
   /** RFC 4253 §7.2, as long as the algorithms need them. */
@@ -97,6 +100,7 @@ export class Recorder {
   readonly drawn: Record<Side, Drawn>;
   readonly secrets: Record<Side, Uint8Array[]> = { client: [], server: [] };
   readonly shared: Uint8Array[] = [];
+  readonly kemShared: Uint8Array[] = [];
   readonly #subject: Subject;
 
   constructor(subject: Subject) {
@@ -121,7 +125,15 @@ export class Recorder {
     const { agreements } = memoCrypto;
     const names = Object.keys(agreements) as AgreementName[];
     const overheard = names.map((name) => [name, this.#overhear(side, name, agreements[name])]);
-    return { ...memoCrypto, agreements: Object.fromEntries(overheard) };
+    const { mlkem768 } = memoCrypto.kems;
+    const decapsulate: Kem['decapsulate'] = (secret, ciphertext) => {
+      const shared = mlkem768.decapsulate(secret, ciphertext);
+      assert.ok(!(shared instanceof Promise));
+      this.kemShared.push(shared.slice());
+      return shared;
+    };
+    const kems = { ...memoCrypto.kems, mlkem768: { ...mlkem768, decapsulate } };
+    return { ...memoCrypto, agreements: Object.fromEntries(overheard), kems };
   }
 
   sent(from: Side, bytes: Uint8Array): void {
@@ -259,8 +271,10 @@ class Observer {
     const row = exchanges.get(negotiated.kex) ?? assert.fail();
     const index = this.exchanges.length;
     const shared = this.#recorder.shared[index] ?? assert.fail('a secret that nobody has');
-    const secret = encodeSecret(shared, row.secretAs);
+    const kemShared = this.#recorder.kemShared[index];
     const hash = memoCrypto.hashes[row.hash];
+    const combined = kemShared === undefined ? shared : hash.digest(concat(kemShared, shared));
+    const secret = encodeSecret(combined, row.secretAs);
     const inputs = {
       clientIdentification: client.line ?? assert.fail(),
       serverIdentification: server.line ?? assert.fail(),
@@ -281,6 +295,7 @@ class Observer {
     this.exchanges.push({
       clientSecret: hex(secrets.client[index] ?? assert.fail()),
       serverSecret: hex(secrets.server[index] ?? assert.fail()),
+      ...(kemShared === undefined ? {} : { kemShared: hex(kemShared) }),
       shared: hex(shared),
       exchangeHash: hex(digest),
       keys: keysOf(source, negotiated),

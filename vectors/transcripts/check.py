@@ -1,10 +1,10 @@
 """
 Reads the transcripts in this folder as a third party and proves what stands in them: `python3 vectors/transcripts/check.py`,
-with the package `cryptography` (OpenSSL underneath). Names of files may follow; without any it takes all. The exit code is 0
+with the package `cryptography` (OpenSSL underneath), 48 or later for ML-KEM. Names of files may follow; without any it takes all. The exit code is 0
 only if everything is right.
 
 Written from the texts of RFC 4251 §5, RFC 4252 §7, RFC 4253 §4-8, RFC 4344 §4, RFC 5647 §7, RFC 5656 §3-4, RFC 6668, RFC 8332,
-RFC 8709, RFC 8731, and OpenSSH's PROTOCOL (§1.5, §1.6, §1.9) and PROTOCOL.chacha20poly1305. Shares no code with puressh, and no
+RFC 8709, RFC 8731, draft-ietf-sshm-mlkem-hybrid-kex, and OpenSSH's PROTOCOL (§1.5, §1.6, §1.9) and PROTOCOL.chacha20poly1305. Shares no code with puressh, and no
 library either.
 
 From the secrets that both sides drew and the bytes on the line alone it gets: the algorithms, both public values, the shared
@@ -20,7 +20,7 @@ import struct
 import sys
 
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils, x25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mlkem, padding, rsa, utils, x25519
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.poly1305 import Poly1305
@@ -51,12 +51,15 @@ CURVES = {
 }
 # name: (curve, or None for X25519, and hash)
 KEX = {
+    "mlkem768x25519-sha256": (None, "sha256"),
     "curve25519-sha256": (None, "sha256"),
     "curve25519-sha256@libssh.org": (None, "sha256"),
     "ecdh-sha2-nistp256": ("nistp256", "sha256"),
     "ecdh-sha2-nistp384": ("nistp384", "sha384"),
     "ecdh-sha2-nistp521": ("nistp521", "sha512"),
 }
+# Of a hybrid method: bytes of ML-KEM in a client's and in a server's value.
+HYBRID = {"mlkem768x25519-sha256": (1184, 1088)}
 MARKERS = ("ext-info-c", "ext-info-s", "kex-strict-c-v00@openssh.com", "kex-strict-s-v00@openssh.com")
 # Padding is cut from pools of this size; what is left of one and too short for a packet is dropped.
 POOL = 4096
@@ -379,21 +382,34 @@ class Session:
         about = f"exchange {self.exchanges}"
         self.exchanges += 1
 
+        client_value, server_value = self.client_public, server_public
+        if kex in HYBRID:
+            key_size, ciphertext_size = HYBRID[kex]
+            seed = self.sides["client"].cookies_and_secrets.pop(0)
+            same(f"{about}: bytes for a ciphertext", len(self.sides["server"].cookies_and_secrets.pop(0)), 32)
+            key = mlkem.MLKEM768PrivateKey.from_seed_bytes(seed)
+            same(f"{about}: key of ML-KEM", client_value[:key_size], key.public_key().public_bytes_raw())
+            kem_shared = key.decapsulate(server_value[:ciphertext_size])
+            same(f"{about}: secret of ML-KEM", kem_shared, bytes.fromhex(record["kemShared"]))
+            client_value, server_value = client_value[key_size:], server_value[ciphertext_size:]
+
         secrets = {}
         for name, side in self.sides.items():
             drawn = side.cookies_and_secrets.pop(0)
             secrets[name] = bytes([drawn[0] & 1]) + drawn[1:] if curve == "nistp521" else drawn
             same(f"{about}: secret of the {name}", secrets[name], bytes.fromhex(record[f"{name}Secret"]))
-        found, shared = agree(curve, secrets["client"], server_public)
-        same(f"{about}: public value of the client", found, self.client_public)
-        found, also = agree(curve, secrets["server"], self.client_public)
-        same(f"{about}: public value of the server", found, server_public)
+        found, shared = agree(curve, secrets["client"], server_value)
+        same(f"{about}: public value of the client", found, client_value)
+        found, also = agree(curve, secrets["server"], client_value)
+        same(f"{about}: public value of the server", found, server_value)
         same(f"{about}: shared secret", also, shared)
         same(f"{about}: shared secret", shared, bytes.fromhex(record["shared"]))
 
         client, server = self.sides["client"], self.sides["server"]
         inputs = (client.line, server.line, client.kexinit, server.kexinit, host_key, self.client_public, server_public)
         secret = mpint(shared)
+        if kex in HYBRID:  # draft-ietf-sshm-mlkem-hybrid-kex §2.4
+            secret = string(hashlib.new(hash_, kem_shared + shared).digest())
         exchange_hash = hashlib.new(hash_, b"".join(string(each) for each in inputs) + secret).digest()
         same(f"{about}: exchange hash", exchange_hash, bytes.fromhex(record["exchangeHash"]))
         self.session_id = self.session_id or exchange_hash
