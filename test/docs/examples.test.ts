@@ -113,6 +113,18 @@ describe('the client examples', () => {
     ),
   );
 
+  it('trust what known_hosts says, and nobody who is revoked', withOpenssh, () =>
+    against(
+      'trust',
+      (peer, folder) => {
+        writeFileSync(join(folder, 'known_hosts'), readFileSync(peer.knownHosts));
+        writeFileSync(join(folder, 'revoked_keys'), `${peer.keys.rsa.public}\n`);
+        return login(peer).slice(0, 3);
+      },
+      (stdout) => assert.match(stdout, /^ssh-ed25519 SHA256:\S{43}\n$/),
+    ),
+  );
+
   it('connect to a host of ssh_config', withOpenssh, () =>
     against(
       'config',

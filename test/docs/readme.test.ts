@@ -42,6 +42,7 @@ const examples: Readonly<Record<string, string>> = {
   second_factor: 'docs/server.md',
   programs: 'docs/server.md',
   backend: 'docs/server.md',
+  trust: 'docs/trust.md',
 };
 
 describe('documents', () => {
