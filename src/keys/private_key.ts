@@ -124,6 +124,9 @@ function unknown(start: string, errors: KeyFileErrors): SshError {
   if (/^---- BEGIN SSH2 [A-Z ]*PRIVATE KEY ----/.test(start)) {
     return errors.unsupported('a key of ssh.com (SSH2)', `\`ssh-keygen -i -f ${errors.file}\` converts it`);
   }
+  if (start.startsWith('SSH PRIVATE KEY FILE FORMAT 1.1')) {
+    return errors.unsupported('a key of SSH 1', 'nothing uses SSH 1 any more: make an Ed25519 key');
+  }
   if (/^---- BEGIN SSH2 PUBLIC KEY ----|^(?:sk-)?(?:ssh|ecdsa)-[!-~]+[ \t]+AAAA/.test(start)) {
     return errors.givenPublic();
   }

@@ -8,12 +8,13 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { nodeProvider } from '../../src/crypto/native/node.ts';
 import { keyFingerprint } from '../../src/keys/fingerprint.ts';
-import type { PrivateKey } from '../../src/keys/key_pair.ts';
+import { keyPairOf, type PrivateKey, type PrivateKeySecret } from '../../src/keys/key_pair.ts';
 import { parsePrivateKey } from '../../src/keys/private_key.ts';
 import { formatPrivateKey, type PrivateKeyFormat } from '../../src/keys/private_key_format.ts';
 import { formatPublicKey, parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
 import { inScratch, output, without } from '../keys/tools.ts';
 import { api } from '../support/connect.ts';
+import * as asyncssh from '../support/peers/asyncssh.ts';
 import { type KeyName, keyNames, testKeys } from '../support/peers/keys.ts';
 import * as openssh from '../support/peers/openssh.ts';
 import { usePeer } from '../support/peers/peer.ts';
@@ -24,6 +25,7 @@ const passphrase = 'a pässphrase';
 const missing =
   openssh.available() ?? (without('puttygen', ['--version']) || without('openssl', ['version']) || undefined);
 const skip = isThorough ? missing : 'tried in Node 24';
+const asyncsshSkip = isThorough ? asyncssh.available() : 'tried in Node 24';
 const cheap = ['--ppk-param', 'memory=64,passes=1'];
 
 /** Where a test works: `path` gives files in its folder, of which `passphrase` and `empty` hold passphrases. */
@@ -181,6 +183,81 @@ describe('key files for other tools', () => {
     }),
   );
 });
+
+/** Opens what it is given, and makes keys of its own in every format that it has: JSON in, JSON out. */
+const ASYNCSSH = `
+import asyncssh, json, sys
+given = json.load(sys.stdin)
+secret = given['passphrase']
+opened = [asyncssh.import_private_key(text, secret).export_public_key().decode() for text in given['files']]
+made = []
+for type, args in (('ssh-ed25519', {}), ('ecdsa-sha2-nistp384', {}), ('ssh-rsa', {'key_size': 2048})):
+    key = asyncssh.generate_private_key(type, comment='mine', **args)
+    line = key.export_public_key().decode()
+    ways = [('openssh', {'cipher_name': cipher, 'rounds': 1, 'ignore_few_rounds': True})
+            for cipher in ('aes192-cbc', 'aes128-ctr', 'aes256-gcm@openssh.com', 'chacha20-poly1305@openssh.com')]
+    ways += [('pkcs8-pem', {'cipher_name': cipher, 'hash_name': hash})
+             for cipher, hash in (('aes128-cbc', 'sha1'), ('aes192-cbc', 'sha384'), ('des3-cbc', 'sha512'))]
+    if type != 'ssh-ed25519':
+        ways += [('pkcs1-pem', {'cipher_name': cipher}) for cipher in ('aes192-cbc', 'des3-cbc')]
+    for format, options in ways:
+        text = key.export_private_key(format, secret, **options).decode()
+        made.append({'name': f'{type} {format} {options}', 'line': line, 'text': text})
+json.dump({'opened': opened, 'made': made}, sys.stdout)
+`;
+
+describe('key files and asyncssh', () => {
+  it('open each other’s', { ...(asyncsshSkip === undefined ? {} : { skip: asyncsshSkip }), timeout: 30_000 }, () => {
+    const forms: readonly PrivateKeyFormat[] = [
+      { passphrase, rounds: 2 },
+      { passphrase, rounds: 1, cipher: 'aes128-gcm@openssh.com' },
+      { passphrase, rounds: 1000, format: 'pkcs8' },
+      { format: 'pkcs8' },
+    ];
+    const keys = keyNames.flatMap((name) => forms.map((form) => ({ key: original(name).key, form })));
+    const files = keys.map(({ key, form }) => formatPrivateKey(crypto, key, form));
+    const python = asyncssh.asyncsshPython() as string;
+    const said = output(python, ['-W', 'ignore', '-c', ASYNCSSH], JSON.stringify({ passphrase, files }));
+    const { opened, made } = JSON.parse(said) as { opened: string[]; made: Record<'name' | 'line' | 'text', string>[] };
+    assert.deepEqual(
+      opened.map((line) => parsePublicKeyFile(line).blob),
+      keys.map(({ key }) => key.publicKey.blob),
+    );
+    for (const { name, line, text } of made) {
+      const { publicKey, comment } = parsePrivateKey(text, crypto, { passphrase });
+      assert.deepEqual(publicKey.blob, parsePublicKeyFile(line).blob, name);
+      assert.equal(comment, name.includes(' openssh ') ? 'mine' : '', name);
+    }
+    assert.equal(made.length, 25);
+  });
+});
+
+describe('key files of numbers at the edges', () => {
+  it('open there and here: leading and trailing zeros, set top bits', { ...(skip === undefined ? {} : { skip }) }, () =>
+    inFolder((path) => {
+      for (const secret of edges()) {
+        const key = keyPairOf(crypto, secret, 'x');
+        for (const format of ['openssh', 'pkcs8', 'ppk'] as const) {
+          writeFileSync(path('key'), formatPrivateKey(crypto, key, { format }), { mode: 0o600 });
+          assert.deepEqual(publicHalfBy(path, path('key'), { format }).blob, key.publicKey.blob);
+        }
+        writeFileSync(path('from'), formatPrivateKey(crypto, key), { mode: 0o600 });
+        puttygen('private', 'empty')(path, path('from'), path('ppk')); // leaves out zeros at the end of a seed
+        assert.deepEqual(parsePrivateKey(readFileSync(path('ppk')), crypto).secret(), secret);
+      }
+    }),
+  );
+});
+
+function edges(): PrivateKeySecret[] {
+  const bytes = (size: number, byte: (i: number) => number) => Uint8Array.from({ length: size }, (_, i) => byte(i));
+  return [
+    { type: 'ssh-ed25519', seed: bytes(32, (i) => (i < 29 ? 0x91 : 0)) },
+    { type: 'ecdsa-sha2-nistp256', curve: 'p256', scalar: bytes(32, (i) => (i < 3 ? 0 : 0x91)) },
+    { type: 'ecdsa-sha2-nistp384', curve: 'p384', scalar: bytes(48, () => 0x91) },
+    { type: 'ecdsa-sha2-nistp521', curve: 'p521', scalar: bytes(66, (i) => (i < 1 ? 0 : 0x91)) },
+  ];
+}
 
 /** The public half of a file as another program has it. */
 function publicHalfBy(path: Path, file: string, { format }: PrivateKeyFormat): ReturnType<typeof parsePublicKeyFile> {

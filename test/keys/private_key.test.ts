@@ -174,6 +174,7 @@ describe('parsePrivateKey, files that it does not read', () => {
     ['an X.509 certificate', armour('CERTIFICATE', Uint8Array.of(1)), /is a CERTIFICATE/],
     ['a DSA key', armour('DSA PRIVATE KEY', Uint8Array.of(1)), /DSA/],
     ['an unknown label', armour('ANY PRIVATE KEY', Uint8Array.of(1)), /label ANY PRIVATE KEY/],
+    ['a key of SSH 1', 'SSH PRIVATE KEY FILE FORMAT 1.1\n\0\0', /SSH 1;/],
     ['a JWK', '{"kty":"OKP"}', /JWK/],
     ['prose', 'Dear Ada,\nhere is my key', /should begin with -----BEGIN/],
   ];

@@ -146,15 +146,16 @@ describe('keyFingerprint', () => {
     }),
   );
 
-  it('of a certificate is that of the key in it', { skip: certificate.skip }, () => {
-    const read = (name: string) => readFileSync(shared(`openssh/sshkey/${name}`).path, 'utf8');
-    const { blob } = parsePublicKeyFile(read('ed25519_1-cert.pub'));
-    assert.equal(keyFingerprint(crypto, blob), read('ed25519_1-cert.fp').trim());
-    assert.equal(
-      keyFingerprint(crypto, blob, 'md5'),
-      keyFingerprint(crypto, parsePublicKeyFile(read('ed25519_1.pub')).blob, 'md5'),
-    );
-  });
+  for (const name of ['ed25519_1', 'ecdsa_1', 'rsa_1', 'ed25519_sk1', 'ecdsa_sk1']) {
+    it(`of a certificate is that of the key in it: ${name}`, { skip: certificate.skip }, () => {
+      const read = (file: string) => readFileSync(shared(`openssh/sshkey/${file}`).path, 'utf8');
+      const { blob } = parsePublicKeyFile(read(`${name}-cert.pub`));
+      const plain = parsePublicKeyFile(read(`${name}.pub`)).blob;
+      assert.equal(keyFingerprint(crypto, blob), read(`${name}-cert.fp`).trim());
+      assert.equal(keyFingerprint(crypto, plain), read(`${name}.fp`).trim());
+      assert.equal(keyFingerprint(crypto, blob, 'md5'), keyFingerprint(crypto, plain, 'md5'));
+    });
+  }
 
   it('of what is no key is an error', () => {
     assert.throws(() => keyFingerprint(crypto, Uint8Array.of(1)), sshError('decode'));
