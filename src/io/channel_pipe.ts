@@ -5,7 +5,7 @@
 
 import { ChunkQueue } from '../bytes/chunks.ts';
 import { DecodeError } from '../bytes/reader.ts';
-import { releaseWhole } from '../bytes/release.ts';
+import { recycle } from '../bytes/release.ts';
 import { printable } from '../bytes/text.ts';
 import type { ChannelStats, ChannelView } from '../core/channel.ts';
 import { abortSignal, shownValue } from '../core/option_checks.ts';
@@ -197,7 +197,8 @@ export class ChannelPipe implements BytePipe {
   }
 
   spent(kept: number): void {
-    if (kept === 0 && this.#delivering !== undefined) releaseWhole(this.#delivering);
+    if (kept === 0 && this.#delivering !== undefined) recycle(this.#delivering);
+    this.#delivering = undefined;
   }
 
   /**

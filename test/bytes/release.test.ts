@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { releaseMemory, releaseWhole } from '../../src/bytes/release.ts';
+import { memoryFor, recycle, releaseMemory } from '../../src/bytes/release.ts';
 
 describe('releaseMemory', () => {
   it('frees bytes that are all of their memory', () => {
@@ -29,10 +29,39 @@ describe('releaseMemory', () => {
   });
 });
 
-describe('releaseWhole', () => {
-  it('frees what lies beside the bytes, too', () => {
-    const memory = new Uint8Array(100_000);
-    releaseWhole(memory.subarray(500, 600));
-    assert.equal(memory.buffer.byteLength, 0);
+describe('recycle and memoryFor', () => {
+  it('gives the same memory to the next who needs exactly as much, and to nobody else', () => {
+    const memory = memoryFor(20_000);
+    recycle(memory.subarray(5));
+    assert.notEqual(memoryFor(19_999).buffer, memory.buffer);
+    const again = memoryFor(20_000);
+    assert.equal(again.buffer, memory.buffer);
+    assert.equal(again.length, 20_000);
+    assert.notEqual(memoryFor(20_000).buffer, memory.buffer);
+  });
+
+  it('never gives memory to two, though it was given back twice', () => {
+    const memory = memoryFor(20_001);
+    recycle(memory);
+    recycle(memory);
+    const first = memoryFor(20_001);
+    assert.equal(first.buffer, memory.buffer);
+    assert.notEqual(memoryFor(20_001).buffer, first.buffer);
+  });
+
+  it('keeps little, and frees what is large or too much', () => {
+    const large = new Uint8Array(65_537);
+    recycle(large.subarray(500, 600));
+    assert.equal(large.buffer.byteLength, 0);
+    const many = Array.from({ length: 30 }, () => new Uint8Array(20_002));
+    for (const each of many) recycle(each);
+    assert.ok(many.filter((each) => each.buffer.byteLength > 0).length <= 8);
+    assert.equal(many.at(-1)?.buffer.byteLength, 0);
+  });
+
+  it('leaves few bytes alone', () => {
+    const few = new Uint8Array(100).fill(7);
+    recycle(few);
+    assert.notEqual(memoryFor(100).buffer, few.buffer);
   });
 });

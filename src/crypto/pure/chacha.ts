@@ -2,7 +2,7 @@
 
 import { poly1305 as noblePoly1305 } from '@noble/ciphers/_poly1305.js';
 import { chacha20orig } from '@noble/ciphers/chacha.js';
-import { copy } from '../../bytes/bytes.ts';
+import { memoryFor } from '../../bytes/release.ts';
 import type { ChaCha } from '../provider.ts';
 import { expectLength } from '../refuse.ts';
 
@@ -14,8 +14,9 @@ export const chacha20: ChaCha = {
   apply(key, nonce, counter, data) {
     expectLength(key, CHACHA_KEY, 'ChaCha20 key'); // noble would take 16 bytes too
     expectLength(nonce, CHACHA_NONCE, 'ChaCha20 nonce');
-    // a copy lies on a word boundary, as noble's fast path wants it, and has memory of its own, which can be freed by itself
-    const words = copy(data);
+    // a copy lies on a word boundary, as noble's fast path wants it, and has memory of its own, which can be used again
+    const words = memoryFor(data.length);
+    words.set(data);
     chacha20orig(key, nonce, words, words, counter);
     return words;
   },
