@@ -8,6 +8,7 @@ import { nodeProvider } from '../../src/crypto/native/node.ts';
 import { SshError } from '../../src/errors.ts';
 import { parsePrivateKey, peekPrivateKey } from '../../src/keys/private_key.ts';
 import { parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
+import { isThorough } from '../support/thorough.ts';
 import { blobOf, keyFileRow, keyFileRows, opening, outcome, PASSPHRASE, refusedRows } from './key_files.ts';
 import { crypto, sshError } from './tools.ts';
 
@@ -15,8 +16,8 @@ const native = nodeProvider();
 
 describe('parsePrivateKey, all formats', () => {
   for (const row of keyFileRows) {
-    it(`reads ${row.id} on both providers, and knows before what it is`, () => {
-      for (const provider of [crypto, native]) {
+    it(`reads ${row.id}, and knows before what it is`, () => {
+      for (const provider of isThorough ? [crypto, native] : [native]) {
         const key = parsePrivateKey(row.file, provider, opening(row));
         assert.deepEqual(key.publicKey.blob, blobOf(row));
         assert.equal(key.comment, row.comment);
@@ -33,7 +34,7 @@ describe('parsePrivateKey, all formats', () => {
     if (row.passphrase === undefined) continue;
     it(`wants the passphrase of ${row.id}, and the right one`, () => {
       assert.throws(() => parsePrivateKey(row.file, native), sshError('key-passphrase-needed', /give its passphrase/));
-      for (const passphrase of ['wrong', '', `${PASSPHRASE} `, utf8('wrong')]) {
+      for (const passphrase of isThorough ? ['wrong', '', `${PASSPHRASE} `, utf8('wrong')] : ['wrong']) {
         assert.equal(outcome(row.file, native, { passphrase }), 'key-passphrase-wrong');
       }
     });
@@ -70,9 +71,10 @@ describe('parsePrivateKey, all formats', () => {
   });
 
   it('puts neither passphrase nor key into errors', () => {
-    for (const { file, passphrase } of keyFileRows) {
-      if (passphrase === undefined) continue;
-      const secret = 'a secret that nobody must see';
+    const secret = 'a secret that nobody must see';
+    for (const { id, file, passphrase } of keyFileRows) {
+      // one of a kind is enough where each costs
+      if (passphrase === undefined || (id.startsWith('openssh-') && id !== 'openssh-ed25519-aes256-ctr')) continue;
       try {
         parsePrivateKey(file, native, { passphrase: secret });
         assert.fail('opened');

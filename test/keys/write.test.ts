@@ -9,6 +9,7 @@ import * as der from '../../src/keys/der_write.ts';
 import { keyCiphers } from '../../src/keys/key_cipher.ts';
 import { parsePrivateKey } from '../../src/keys/private_key.ts';
 import { formatPrivateKey, type PrivateKeyFormat } from '../../src/keys/private_key_format.ts';
+import { isThorough } from '../support/thorough.ts';
 import { remembering } from './key_files.ts';
 import { armoured, privateRow, crypto as pure, sshError } from './tools.ts';
 
@@ -39,13 +40,15 @@ describe('formatPrivateKey', () => {
     it(`writes ${form} as it is read, by either provider the same`, () => {
       for (const name of options.cipher === undefined ? names : ['ed25519']) {
         const key = keyOf(name);
-        const text = formatPrivateKey(fixed(pure), key, { ...options, comment: 'ein Schlüssel' });
-        assert.equal(formatPrivateKey(fixed(native), key, { ...options, comment: 'ein Schlüssel' }), text);
+        const text = formatPrivateKey(fixed(native), key, { ...options, comment: 'ein Schlüssel' });
+        if (isThorough) {
+          assert.equal(formatPrivateKey(fixed(pure), key, { ...options, comment: 'ein Schlüssel' }), text);
+        }
         const again = parsePrivateKey(text, native, options.passphrase === undefined ? {} : { passphrase });
         assert.deepEqual(again.publicKey, key.publicKey);
         assert.deepEqual(again.secret(), key.secret());
         assert.equal(again.comment, options.format === 'pkcs8' ? '' : 'ein Schlüssel');
-        if (options.passphrase !== undefined) {
+        if (options.passphrase !== undefined && (isThorough || options.cipher === undefined)) {
           assert.throws(() => parsePrivateKey(text, native), sshError('key-passphrase-needed'));
           const wrong = () => parsePrivateKey(text, native, { passphrase: 'other' });
           assert.throws(wrong, sshError('key-passphrase-wrong'));
