@@ -10,6 +10,17 @@ export interface AgentIdentity {
   readonly comment: string;
 }
 
+/** A connection of SSH, as an agent is told of it: OpenSSH PROTOCOL.agent §1. */
+export interface SessionBinding {
+  /** The host key blob of the first key exchange. */
+  readonly hostKey: Uint8Array;
+  readonly sessionId: Uint8Array;
+  /** The host's signature over the session id. */
+  readonly signature: Uint8Array;
+  /** Whether the agent is forwarded over that connection, and not used to log in. */
+  readonly forwarding: boolean;
+}
+
 /** An agent: the program behind a socket, or functions of yours. */
 export interface Agent {
   /** Best first. */

@@ -59,6 +59,15 @@ export class AgentClient implements Agent {
     return this.#read(() => readSignature(frame.body));
   }
 
+  /**
+   * Makes a request of type 27 (RFC 9987 §3.8), whose body begins with its name; whether the agent carried it out. Whoever does not know
+   * it refuses.
+   */
+  async extension(body: Uint8Array): Promise<boolean> {
+    const frame = await this.#request(AgentMessage.extension, body, LIST_TIME);
+    return frame.type === AgentMessage.success;
+  }
+
   /** What signs with each of its keys; what has no key type is left out. */
   async signers(): Promise<readonly Signer[]> {
     return signersOf(this, await this.identities(), this.#name);

@@ -7,7 +7,7 @@ import { Reader } from '../bytes/reader.ts';
 import { encodeFields } from '../bytes/schema.ts';
 import { Writer } from '../bytes/writer.ts';
 import { SshError } from '../errors.ts';
-import type { AgentIdentity } from './agent.ts';
+import type { AgentIdentity, SessionBinding } from './agent.ts';
 
 /** Numbers of the messages that puressh makes and reads: RFC 9987 §6.1. */
 export const AgentMessage = {
@@ -25,6 +25,21 @@ export const SignFlag = { rsaSha256: 2, rsaSha512: 4 } as const;
 
 /** The most keys that one list may have, as in OpenSSH (MAX_AGENT_IDENTITIES). */
 export const MAX_IDENTITIES = 2048;
+
+/** Tells an agent which connection of SSH it is used for, so that keys can be limited to some: OpenSSH PROTOCOL.agent §1. */
+export const SESSION_BIND = 'session-bind@openssh.com';
+
+const sessionBind = {
+  name: 'name',
+  hostKey: 'string',
+  sessionId: 'string',
+  signature: 'string',
+  forwarding: 'boolean',
+} as const;
+
+export function encodeSessionBind(binding: SessionBinding): Uint8Array {
+  return encodeFields(sessionBind, { name: SESSION_BIND, ...binding });
+}
 
 const signRequest = { blob: 'string', data: 'string', flags: 'uint32' } as const;
 

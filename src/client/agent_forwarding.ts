@@ -4,10 +4,13 @@
  */
 
 import type { Agent } from '../agent/agent.ts';
+import { boundAgent } from '../agent/bound.ts';
 import { serveAgent } from '../agent/server.ts';
 import { SshError } from '../errors.ts';
+import type { BytePipe } from '../io/pipe.ts';
 import { OpenFailureReason } from '../wire/numbers.ts';
 import { AGENT_CHANNEL } from '../wire/requests.ts';
+import { AgentLogin, bindingOf } from './agent_login.ts';
 import type { Link } from './link.ts';
 
 /** Connections to the agent that a server may have open at once: each program there that signs has one, for a moment. */
@@ -65,6 +68,18 @@ class Forwarding {
     }
     this.#channels++;
     const freed = (): void => void this.#channels--;
-    serveAgent(this.#link.acceptChannel(id, { closesItself: true, extras: { freed } }), latest.agent);
+    const pipe = this.#link.acceptChannel(id, { closesItself: true, extras: { freed } });
+    this.#serve(pipe, latest.agent);
+  }
+
+  /** The user's agent gets a connection for each program that uses it, and is told that it is forwarded. */
+  #serve(pipe: BytePipe, agent: Agent): void {
+    if (!(agent instanceof AgentLogin)) {
+      serveAgent(pipe, agent);
+      return;
+    }
+    const client = agent.connection();
+    const bound = boundAgent(client, () => bindingOf(this.#link.proof, true));
+    serveAgent(pipe, bound).then(() => client.close());
   }
 }

@@ -3,6 +3,7 @@
  * functions, so that showing or serialising options does not reveal it. Must not know when which one is tried.
  */
 
+import type { SessionBinding } from '../agent/agent.ts';
 import type { Prompt } from '../core/events.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
@@ -20,6 +21,14 @@ export interface PublicKeyMethod {
   signer(crypto: CryptoProvider): MaybePromise<Signer>;
 }
 
+/** The login that keys are wanted for. */
+export interface LoginSurroundings {
+  /** Fires when it is over, whatever came of it: nobody signs any more. */
+  readonly ended: AbortSignal;
+  /** The connection, for agents that want to know it; `undefined` before the server has proved who it is. */
+  session(): Omit<SessionBinding, 'forwarding'> | undefined;
+}
+
 /** Log in with several keys, such as those of an agent. */
 export interface IdentitiesMethod {
   readonly method: 'publickey';
@@ -28,7 +37,7 @@ export interface IdentitiesMethod {
   /** Those of files were named by the caller, and are tried before those of agents. */
   readonly from: 'agent' | 'files';
   /** What signs, best first; called once, as the connection starts. One without `algorithms` is named only: see `publicHalf`. */
-  signers(crypto: CryptoProvider): MaybePromise<readonly Signer[]>;
+  signers(crypto: CryptoProvider, login?: LoginSurroundings): MaybePromise<readonly Signer[]>;
 }
 
 /** Log in with a password. */

@@ -9,7 +9,14 @@ import type { CryptoProvider } from '../crypto/provider.ts';
 import { type SshError, toSshError } from '../errors.ts';
 import { fingerprint } from '../keys/public_key.ts';
 import { plainAlgorithm, type Signer } from '../keys/signature.ts';
-import type { AuthMethod, IdentitiesMethod, KeyboardMethod, PasswordMethod, PublicKeyMethod } from './auth.ts';
+import type {
+  AuthMethod,
+  IdentitiesMethod,
+  KeyboardMethod,
+  LoginSurroundings,
+  PasswordMethod,
+  PublicKeyMethod,
+} from './auth.ts';
 import { type Entry, type Identity, isPublicOnly, orderEntries } from './identities.ts';
 
 export interface KeyCandidate {
@@ -41,12 +48,13 @@ export interface CandidateOptions {
   readonly methods: readonly AuthMethod[];
   readonly crypto: CryptoProvider;
   readonly identitiesOnly: boolean;
+  readonly surroundings: LoginSurroundings;
 }
 
 /** Loads all keys at once. A key that cannot be used is an error; an agent that cannot be reached only where nothing else is there. */
 export async function loadCandidates(options: CandidateOptions): Promise<Candidates> {
-  const { methods, crypto, identitiesOnly } = options;
-  const loaded = await Promise.all(methods.map((method) => load(method, crypto)));
+  const { methods, crypto, identitiesOnly, surroundings } = options;
+  const loaded = await Promise.all(methods.map((method) => load(method, crypto, surroundings)));
   const ordered = orderEntries(
     loaded.map(({ entry }) => entry),
     identitiesOnly,
@@ -63,11 +71,11 @@ interface Loaded {
   readonly failure?: SshError;
 }
 
-async function load(method: AuthMethod, crypto: CryptoProvider): Promise<Loaded> {
+async function load(method: AuthMethod, crypto: CryptoProvider, surroundings: LoginSurroundings): Promise<Loaded> {
   if (method.method !== 'publickey') return { entry: { kind: 'other', other: method } };
   const from = 'signers' in method ? method.from : 'files';
   try {
-    const signers = 'signers' in method ? await method.signers(crypto) : [await method.signer(crypto)];
+    const signers = 'signers' in method ? await method.signers(crypto, surroundings) : [await method.signer(crypto)];
     const identities = signers.map((signer) => ({ signer, source: sourceOf(method, signer) }));
     return { entry: { kind: 'keys', from, identities } };
   } catch (error) {

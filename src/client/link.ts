@@ -3,6 +3,7 @@
  * known about it, and refuses what a server may not ask of a client. Must not know sessions.
  */
 
+import type { SessionBinding } from '../agent/agent.ts';
 import { chooseAlgorithms } from '../core/algorithms/lists.ts';
 import type { ConnectionConfig } from '../core/config.ts';
 import { Connection } from '../core/connection.ts';
@@ -79,6 +80,7 @@ export class Link implements DriverOwner {
   #keyExchanges = 0;
   #greeting: readonly string[] = [];
   #authMethods: readonly string[] = [];
+  #firstProof: { readonly hostKey: Uint8Array; readonly signature: Uint8Array } | undefined;
 
   /** Connects over `pipe` and logs in. The pipe is closed when that fails. */
   static async establish(parts: LinkParts): Promise<Link> {
@@ -110,6 +112,7 @@ export class Link implements DriverOwner {
       maxFailures: settings.maxAuthFailures,
       signatures: settings.signatures,
       identitiesOnly: settings.identitiesOnly,
+      session: () => this.proof,
       crypto,
     });
     const connection = new Connection({
@@ -175,6 +178,14 @@ export class Link implements DriverOwner {
     return this.#driver.connection.sessionId;
   }
 
+  /** What the server has proved this session with, once it has, for agents. */
+  get proof(): Omit<SessionBinding, 'forwarding'> | undefined {
+    const { sessionId } = this;
+    if (this.#firstProof === undefined || sessionId === undefined) return undefined;
+    const { hostKey, signature } = this.#firstProof;
+    return { hostKey, sessionId, signature };
+  }
+
   /** See `PeerRequests`. */
   onGlobal(name: string, handler: GlobalHandler): () => void {
     return this.#peerRequests.onGlobal(name, handler);
@@ -238,6 +249,7 @@ export class Link implements DriverOwner {
         return;
       case 'authenticated':
         this.#authMethods = event.methods;
+        this.#login.end();
         this.#ready?.resolve();
         this.#ready = undefined;
         return;
@@ -258,7 +270,9 @@ export class Link implements DriverOwner {
   async ask(question: OwnerQuestion): Promise<unknown> {
     switch (question.kind) {
       case 'host-key':
-        return await this.#checkHostKey(question.algorithm, question.hostKey);
+        await this.#checkHostKey(question.algorithm, question.hostKey);
+        this.#firstProof ??= question;
+        return;
       case 'credentials':
         return await this.#nextAttempt(question);
       case 'prompts':
@@ -269,6 +283,7 @@ export class Link implements DriverOwner {
   }
 
   ended(cause: SshError | undefined): void {
+    this.#login.end();
     const error = this.#driver.endedBy as SshError;
     this.#peerRequests.ended(error);
     this.#ready?.reject(error);

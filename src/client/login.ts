@@ -10,7 +10,7 @@ import type { AuthAttempt, Question } from '../core/events.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
-import type { AuthMethod } from './auth.ts';
+import type { AuthMethod, LoginSurroundings } from './auth.ts';
 import { type Candidate, type Candidates, type KeyCandidate, loadCandidates } from './candidates.ts';
 
 /** Refused attempts before we stop by ourselves: OpenSSH's servers close at the sixth (MaxAuthTries). */
@@ -25,6 +25,8 @@ export interface LoginOptions {
   readonly signatures?: readonly string[] | undefined;
   /** Whether an agent's keys are used only where the caller names them. Default: false. */
   readonly identitiesOnly?: boolean | undefined;
+  /** The connection, for agents: see `LoginSurroundings`. */
+  readonly session?: LoginSurroundings['session'] | undefined;
 }
 
 type CredentialsQuestion = Extract<Question, { kind: 'credentials' }>;
@@ -34,6 +36,7 @@ export class Login {
   readonly #options: LoginOptions;
   readonly #signatures: readonly string[];
   readonly #candidates: Promise<Candidates>;
+  readonly #ended = new AbortController();
   /** What was tried and what came of it, in words. */
   readonly #tried: string[] = [];
   #current: { readonly candidate: Candidate | undefined; readonly what: string } | undefined;
@@ -45,16 +48,22 @@ export class Login {
 
   /** Loads all keys at once; a key that cannot be used is an error, however the login would go. */
   constructor(options: LoginOptions) {
-    const { signatures = DEFAULT_SIGNATURES, identitiesOnly = false } = options;
+    const { signatures = DEFAULT_SIGNATURES, identitiesOnly = false, session = () => undefined } = options;
+    const surroundings = { ended: this.#ended.signal, session };
     this.#options = options;
     this.#signatures = signatures;
-    this.#candidates = loadCandidates({ ...options, identitiesOnly });
+    this.#candidates = loadCandidates({ ...options, identitiesOnly, surroundings });
     this.#candidates.catch(() => {});
   }
 
   /** Rejects as soon as one of the keys turns out to be unusable; resolves when all are there. */
   async loaded(): Promise<void> {
     await this.#candidates;
+  }
+
+  /** The login is over, whatever came of it; agents are let go. */
+  end(): void {
+    this.#ended.abort();
   }
 
   /** The next attempt; throws `auth-failed` when there is none. */

@@ -80,8 +80,16 @@ export type LoginVerdict =
 export type Question =
   /** The provider or a signer is at work. Answer: what the promise gives. */
   | { readonly kind: 'work'; readonly promise: Promise<unknown> }
-  /** May this key, whose signature has been verified, speak for the host? Answer: anything; refuse with the reason why not. */
-  | { readonly kind: 'host-key'; readonly algorithm: string; readonly hostKey: Uint8Array }
+  /**
+   * May this key speak for the host? `signature`, over the hash of the key exchange, has been verified. Answer: anything; refuse with
+   * the reason why not.
+   */
+  | {
+      readonly kind: 'host-key';
+      readonly algorithm: string;
+      readonly hostKey: Uint8Array;
+      readonly signature: Uint8Array;
+    }
   /**
    * What to try next. `methods`: what the server says can continue (`undefined` before it said so). `failed`: the attempt
    * just refused. `unsent`: not by the server, which was not sent any signature: it takes none of that key, or the key made

@@ -14,7 +14,7 @@ import { messageName } from '../wire/table.ts';
 import { transport } from '../wire/transport.ts';
 import { type ExchangeRow, exchanges } from './algorithms/exchanges.ts';
 import type { AlgorithmLists } from './algorithms/lists.ts';
-import type { Context, Negotiated, Role } from './events.ts';
+import type { Context, Negotiated, Question, Role } from './events.ts';
 import { agreementClient, agreementServer } from './exchange/agreement.ts';
 import { groupExchangeClient, groupExchangeServer } from './exchange/group_exchange.ts';
 import {
@@ -209,17 +209,18 @@ export class KeyExchange {
     const verified = verifyShown(crypto, algorithm, shown, source.exchangeHash, signature);
     this.#host.settle(verified, (valid) => {
       if (!valid) throw kexError(`The signature of the host key (${algorithm}) over the key exchange is not valid`);
-      this.#trust(algorithm, hostKey, () => this.#switch(exchange, source));
+      this.#trust({ algorithm, hostKey, signature }, () => this.#switch(exchange, source));
     });
   }
 
   /** Asks about the host key, unless the same key was trusted in an earlier exchange of this connection. */
-  #trust(algorithm: string, hostKey: Uint8Array, then: () => void): void {
+  #trust(proof: Omit<Extract<Question, { kind: 'host-key' }>, 'kind'>, then: () => void): void {
+    const { hostKey } = proof;
     if (this.#hostKey !== undefined && equalBytes(this.#hostKey, hostKey)) {
       then();
       return;
     }
-    this.#host.ask({ kind: 'host-key', algorithm, hostKey }, true, () => {
+    this.#host.ask({ kind: 'host-key', ...proof }, true, () => {
       this.#hostKey = hostKey;
       then();
     });

@@ -70,7 +70,6 @@ describe('ssh-agent', () => {
     assert.match(listed, /^\d+ SHA256:\S+ puressh-test-rsa \(RSA\)\n\d+ SHA256:\S+ puressh-test-ed25519 \(ED25519\)\n/);
     assert.match(listed, /\nssh-rsa\nssh-ed25519\n/);
     assert.match(listed, /\n2\n/, 'what comes over the connection removes no keys');
-    ours.close();
   });
 
   it('logs in with every type of key, and with a certificate for each', { ...options, ...thorough }, async () => {
@@ -154,6 +153,32 @@ describe('ssh-agent', () => {
     await agent.add('-q', testKeys().user.ed25519.openssh);
     await using ssh = await connect(shared.peer, [api.agent(agent.socket)]);
     assert.deepEqual(ssh.info.authMethods, ['publickey']);
+  });
+
+  it('signs with a key that is limited to a host, there only, and is not forwarded it', {
+    ...options,
+    ...thorough,
+  }, async () => {
+    const other = await openssh.startSshd({ hostKeys: ['ecdsa256'] });
+    try {
+      await agent.add('-q', '-D');
+      const host = `[127.0.0.1]:${shared.peer.port}`;
+      const known = join(agent.dir, 'known_hosts');
+      writeFileSync(known, `${host} ${shared.peer.hostKeys.ed25519}\n`);
+      const limits = ['-h', host, '-H', known];
+      await agent.add('-q', ...limits, testKeys().user.ecdsa521.openssh);
+      const ours = api.agent(agent.socket);
+      await using ssh = await connect(shared.peer, [ours]);
+      assert.match(await output(ssh, 'ssh-add -l', ours), /^The agent has no identities/);
+      const elsewhere = await rejectsWith(connect(other, [ours]), 'auth-failed');
+      assert.match(elsewhere.message, /ecdsa521\) \(the agent refused to sign\)/);
+      // the same key without limits
+      await agent.add('-q', '-D');
+      await agent.add('-q', testKeys().user.ecdsa521.openssh);
+      assert.match(await output(ssh, 'ssh-add -l', ours), /ecdsa521 \(ECDSA\)\n$/);
+    } finally {
+      await other.stop();
+    }
   });
 
   it('that is gone is told of, or passed over', { ...options, ...thorough }, async () => {

@@ -186,7 +186,7 @@ describe('Driver', () => {
     const questions = [
       { kind: 'new-password', prompt: '' },
       { kind: 'credentials', methods: [], failed: undefined, partial: false, serverSigAlgs: undefined },
-      { kind: 'host-key', algorithm: '', hostKey: bytes(0) },
+      { kind: 'host-key', algorithm: '', hostKey: bytes(0), signature: bytes(0) },
     ] as const;
     questions.forEach((question, id) => {
       fake.onReceive = () => fake.events.push({ type: 'question', id, question });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { Agent } from '../../src/agent/agent.ts';
 import { agentOf } from '../../src/agent/keys.ts';
 import { serveAgent } from '../../src/agent/server.ts';
+import { Reader } from '../../src/bytes/reader.ts';
 import { decodeFields, encodeFields } from '../../src/bytes/schema.ts';
 import { hex } from '../../src/bytes/text.ts';
 import { Writer } from '../../src/bytes/writer.ts';
@@ -28,11 +29,11 @@ const ed25519 = testKey('ssh-ed25519', 'user');
 const rsa = testKey('ssh-rsa', 'user');
 
 /** A client of `agent`, over a pipe that is cut as the line is. */
-function agentOver(chunking: Chunking, agent: Agent): AgentLogin {
+function agentOver(chunking: Chunking, agent: Agent, served: Promise<void>[] = []): AgentLogin {
   const random = seededRandom('agent');
   const open = async () => {
     const [near, far] = memoryPipes({ chunk: (bytes) => cut(bytes, chunking, random) });
-    serveAgent(far, agent);
+    served.push(serveAgent(far, agent));
     return near;
   };
   return new AgentLogin({ open, mayBeMissing: false });
@@ -168,6 +169,42 @@ scenario('the agent is not asked for a signature before the server has said yes'
   await refuse(link, 'publickey');
   await rejectsWith(link.now(link.connected), 'auth-failed');
   assert.equal(signatures, 0);
+});
+
+scenario('the agent is told of the connection before it signs, and let go when the login is over', async (chunking) => {
+  const keys = agentOf(memoCrypto, [ed25519]);
+  const told: Reader[] = [];
+  const agent: Agent = {
+    identities: () => keys.identities(),
+    sign: (blob, data, flags) => (told.length === 1 ? keys.sign(blob, data, flags) : undefined),
+    other(type, body) {
+      assert.equal(type, 27);
+      told.push(new Reader(body));
+      return undefined;
+    },
+  };
+  for (const succeeds of [true, false]) {
+    told.length = 0;
+    const served: Promise<void>[] = [];
+    const link = await at(chunking, [agentOver(chunking, agent, served)]);
+    const shown = query(link);
+    if (succeeds) {
+      await approve(link, shown);
+      const [body] = told;
+      assert.equal(body?.name(), 'session-bind@openssh.com');
+      const [hostKey, sessionId, signature] = [body.string(), body.string(), body.string()];
+      assert.deepEqual([sessionId, body.bool(), body.remaining], [link.peer.sessionId, false, 0]);
+      const { type } = parsePublicKey(hostKey);
+      assert.equal(await verifySignature(memoCrypto, type, parsePublicKey(hostKey), sessionId, signature), true);
+      await accept(link);
+    } else {
+      await refuse(link, 'password');
+      await rejectsWith(link.now(link.connected), 'auth-failed');
+      assert.equal(told.length, 0);
+    }
+    assert.equal(served.length, 1, 'one connection');
+    await link.now(Promise.all(served));
+  }
 });
 
 scenario('no more keys are asked about than the budget allows', async (chunking) => {
