@@ -49,7 +49,7 @@ export async function makeKey(request: KeyRequest, comment = ''): Promise<Privat
   return await newKey(pureProvider, request, comment);
 }
 
-export type { Agent, AgentIdentity } from './agent/agent.ts';
+export type { Agent, AgentIdentity, SessionBinding } from './agent/agent.ts';
 export { AgentClient, type AgentClientOptions } from './agent/client.ts';
 export { agentOf } from './agent/keys.ts';
 export type { AgentPipe } from './agent/line.ts';
@@ -64,6 +64,7 @@ export {
   type KeyMaterialOptions,
   key,
   keyboardInteractive,
+  type LoginSurroundings,
   type PasswordMethod,
   type PasswordOptions,
   type PublicKeyMethod,
