@@ -48,7 +48,9 @@ function drawWords(random: RandomSource): Int32Array<ArrayBuffer> {
 
 /** Coefficients that are each −1, 0 or 1, all as likely but for 2^−30. */
 function drawSmall(random: RandomSource): Poly {
-  return drawWords(random).map((word) => (((word & 0x3fffffff) * 3) >>> 30) - 1);
+  const words = drawWords(random);
+  for (let i = 0; i < P; i++) words[i] = ((((words[i] as number) & 0x3fffffff) * 3) >>> 30) - 1;
+  return words;
 }
 
 /** A small polynomial with 286 coefficients that are not zero, each sequence as likely: shuffled by sorting. */
@@ -60,7 +62,8 @@ function drawShort(random: RandomSource): Poly {
     words[i] = (i < W ? word & -2 : (word & -3) | 1) ^ -0x80000000;
   }
   sortInt32(words);
-  return words.map((word) => (word & 3) - 1);
+  for (let i = 0; i < P; i++) words[i] = ((words[i] as number) & 3) - 1;
+  return words;
 }
 
 /** Coefficients rounded to the nearest multiple of 3. */
