@@ -314,7 +314,7 @@ describe('requests that nobody knows (T28)', () => {
     for (const [name, body] of [
       ['x@y', none],
       ['x11-req', Uint8Array.of(1)],
-      ['auth-agent-req@openssh.com', none],
+      ['auth-agent-req@example.org', none],
       ['xon-xoff', Uint8Array.of(1)],
       ['exit-status', Uint8Array.of(0, 0, 0, 1)],
       ['', none],
