@@ -160,6 +160,16 @@ export type { KdfLimits } from './keys/kdf_limits.ts';
 export type { KeyFileFormat } from './keys/key_file.ts';
 export type { KeyOptions } from './keys/key_options.ts';
 export type { PrivateKey, PrivateKeySecret } from './keys/key_pair.ts';
+export {
+  checkHostKey,
+  type HostKeyVerdict,
+  type HostNames,
+  type IgnoredLine,
+  type KnownHosts,
+  type KnownHostsEntry,
+  type KnownKey,
+  parseKnownHosts,
+} from './keys/known_hosts.ts';
 export { addHost, type FoundLine, findHost, formatFoundLines, hashHosts, removeHost } from './keys/known_hosts_edit.ts';
 export { type Krl, parseKrl, type Revocation, revocationOf } from './keys/krl.ts';
 export {

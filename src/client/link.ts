@@ -334,7 +334,7 @@ export class Link implements DriverOwner {
 
   /** What the server has proved itself with, once it has. */
   get #shownKey(): ShownKey {
-    return parseShownKey(this.#driver.connection.hostKey ?? new Uint8Array(0), this.#crypto);
+    return parseShownKey(this.#driver.connection.hostKey ?? new Uint8Array(0));
   }
 
   #updates({ host, port, hostKey: policy }: Settings, clock: Clock): KeyUpdate {

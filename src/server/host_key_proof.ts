@@ -7,8 +7,8 @@ import { equalBytes } from '../bytes/bytes.ts';
 import { DecodeError, Reader } from '../bytes/reader.ts';
 import { Writer } from '../bytes/writer.ts';
 import { SshError } from '../errors.ts';
+import { isCertificateType, parseCertificate } from '../keys/certificate.ts';
 import { hostKeyProof } from '../keys/host_key_proof.ts';
-import { parseShownKey } from '../keys/shown_key.ts';
 import { plainAlgorithm, type Signer, signatureAlgorithms } from '../keys/signature.ts';
 
 /** Proofs for one client: all keys of a server some times over. Each costs a signature. */
@@ -33,7 +33,7 @@ export class HostKeyProofs {
   constructor(signers: readonly Signer[]) {
     const keys: HostKey[] = [];
     for (const signer of signers) {
-      const { blob } = parseShownKey(signer.publicKey).key;
+      const blob = isCertificateType(signer.keyType) ? parseCertificate(signer.publicKey).key.blob : signer.publicKey;
       if (!keys.some((key) => equalBytes(key.blob, blob))) keys.push({ blob, signer });
     }
     this.#keys = keys;

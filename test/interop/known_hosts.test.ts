@@ -125,7 +125,7 @@ describe('certificates of hosts at sshd', () => {
 
   for (const name of keyNames) {
     const { args, theirs, ours } = certificates[name];
-    it(`are judged as by ssh: ${name} ${args.join(' ')}`, { ...sshd.options, ...LIMIT }, async () => {
+    it(`are judged as by ssh: ${name}, ${args.join(' ') || 'for nobody'}`, { ...sshd.options, ...LIMIT }, async () => {
       const { host, port, username, keys } = sshd.peer;
       const { blob } = api.parseCertificate(
         Buffer.from(text(`${name}-cert.pub`).split(' ')[1] ?? '', 'base64'),
