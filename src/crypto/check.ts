@@ -7,6 +7,7 @@ import { concat } from '../bytes/bytes.ts';
 import { fromHex, hex, utf8 } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import * as known from './known_answers.ts';
+import { kemAnswers as kemAnswersOf } from './known_kem.ts';
 import { modularPowers } from './known_modp.ts';
 import type {
   AeadName,
@@ -21,6 +22,8 @@ import type {
   Ed25519,
   Hash,
   HashName,
+  Kem,
+  KemName,
   MacName,
   MacPrimitive,
   ModularPower,
@@ -136,6 +139,24 @@ export const agreementAnswers: (name: AgreementName, agreement: Agreement) => bo
     reads(responded.shared, answer.shared) &&
     reads(agreement.finish(pair.secret, fromHex(answer.public)), answer.shared) &&
     refuses(() => agreement.finish(pair.secret, fromHex(answer.refused)))
+  );
+});
+
+export const kemAnswers: (name: KemName, kem: Kem) => boolean = safely((name, kem) => {
+  const answer = kemAnswersOf[name];
+  if (answer === undefined) return false;
+  const { publicStart, publicEnd, ciphertext, shared, rejected } = answer;
+  const pair = kem.generate((length) => Uint8Array.from({ length }, (_, i) => i));
+  const key = hex(pair.publicValue);
+  return (
+    key.length === 2 * kem.publicSize &&
+    key.startsWith(publicStart) &&
+    key.endsWith(publicEnd) &&
+    pair.secret.length === kem.secretSize &&
+    ciphertext.length === 2 * kem.ciphertextSize &&
+    reads(kem.decapsulate(pair.secret, fromHex(ciphertext)), shared) &&
+    reads(kem.decapsulate(pair.secret, altered(fromHex(ciphertext))), rejected) &&
+    refuses(() => kem.decapsulate(pair.secret, fromHex(ciphertext).subarray(1)))
   );
 });
 

@@ -20,6 +20,8 @@ import type {
   Ed25519,
   Hash,
   HashName,
+  Kem,
+  KemName,
   MacName,
   MacPrimitive,
   ModularPower,
@@ -38,6 +40,7 @@ export interface NativePrimitives {
   readonly aeads?: Partial<Record<AeadName, AeadPrimitive>>;
   readonly chacha20?: ChaCha;
   readonly agreements?: Partial<Record<AgreementName, Agreement>>;
+  readonly kems?: Partial<Record<KemName, Kem>>;
   readonly modularPower?: ModularPower;
   readonly ed25519?: Ed25519;
   readonly ecdsa?: Partial<Record<CurveName, Ecdsa>>;
@@ -109,7 +112,7 @@ export function overlay(name: string, base: CryptoProvider, native: NativePrimit
     aeads: () => aeads,
     chacha20: () => choose(native.chacha20, check.chachaAnswers, base.chacha20),
     agreements: () => chooseEach(native.agreements, check.agreementAnswers, base.agreements),
-    kems: () => base.kems,
+    kems: () => chooseEach(native.kems, check.kemAnswers, base.kems),
     modularPower: () => choose(native.modularPower, check.modularPowerAnswers, base.modularPower),
     ed25519: () => choose(native.ed25519, check.ed25519Answers, base.ed25519),
     ecdsa: () => chooseEach(native.ecdsa, check.ecdsaAnswers, base.ecdsa),

@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { fromHex, hex } from '../../src/bytes/text.ts';
+import { kemAnswers } from '../../src/crypto/known_kem.ts';
 import type { Kem } from '../../src/crypto/provider.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import { seededRandom } from '../support/random.ts';
 import { isThorough } from '../support/thorough.ts';
-import { NO_SHARED_VECTORS, sharedFile } from '../support/vectors.ts';
-import { assertEach, isRefused, reads, sshError } from './tools.ts';
+import { NO_SHARED_VECTORS, ownVectors, sharedFile, type VectorGroup } from '../support/vectors.ts';
+import { assertEach, isRefused, providers, reads, sshError } from './tools.ts';
 import { type Flat, wycheproof } from './wycheproof.ts';
 
 const { mlkem768, mlkem1024 } = pureProvider.kems;
@@ -132,32 +133,79 @@ describe('ML-KEM against CCTV', () => {
   });
 });
 
-describe('ML-KEM', () => {
-  for (const kem of [mlkem768, mlkem1024]) {
-    it(`of ${kem.publicSize} bytes: both sides get the same, and nobody who changes a bit on the way`, () => {
-      const random = seededRandom('both');
-      const { secret, publicValue } = kem.generate(random);
-      assert.deepEqual([secret.length, publicValue.length], [kem.secretSize, kem.publicSize]);
-      const made = kem.encapsulate(random, publicValue);
-      assert.ok('shared' in made);
-      const { ciphertext, shared } = made;
-      assert.deepEqual([ciphertext.length, shared.length], [kem.ciphertextSize, 32]);
-      assert.deepEqual(kem.decapsulate(secret, ciphertext), shared);
-      for (const at of [0, 500, ciphertext.length - 1]) {
-        const changed = ciphertext.slice();
-        changed[at] = (changed[at] as number) ^ 1;
-        const other = kem.decapsulate(secret, changed) as Uint8Array;
-        assert.notDeepEqual(other, shared);
-        assert.deepEqual(kem.decapsulate(secret, changed), other, 'rejection is the same every time');
-      }
-      const wrong = (size: number) => [0, size - 1, size + 1].map((length) => new Uint8Array(length));
-      for (const bytes of wrong(kem.ciphertextSize)) {
-        assert.throws(() => kem.decapsulate(secret, bytes), sshError('crypto', 'peer'));
-      }
-      for (const bytes of wrong(kem.publicSize)) {
-        assert.throws(() => kem.encapsulate(random, bytes), sshError('crypto', 'peer'));
-      }
-      assert.throws(() => kem.decapsulate(secret.subarray(1), ciphertext), sshError('bad-argument', 'local'));
+interface Row {
+  readonly id: string;
+  readonly kem: 'mlkem768' | 'mlkem1024';
+  readonly seed: string;
+  readonly publicKey: string;
+  readonly ciphertext: string;
+  readonly shared: string;
+  readonly rejected: string;
+}
+
+const rows = ownVectors<VectorGroup<Row>>('crypto/mlkem.json').flatMap((group) => group.rows);
+
+for (const { name, kems } of providers) {
+  describe(`ML-KEM against another implementation, ${name}`, () => {
+    it('makes the same keys of seeds, opens ciphertexts, and rejects those that were changed', () => {
+      return assertEach(
+        rows,
+        ({ id }) => id,
+        ({ kem, seed, publicKey, ciphertext, shared, rejected }) => {
+          const { secret, publicValue } = kems[kem].generate(drawing(seed));
+          const changed = fromHex(ciphertext);
+          changed[0] = (changed[0] as number) ^ 1;
+          return (
+            secret.length === kems[kem].secretSize &&
+            reads(publicValue, publicKey) &&
+            reads(kems[kem].decapsulate(secret, fromHex(ciphertext)) as Uint8Array, shared) &&
+            reads(kems[kem].decapsulate(secret, changed) as Uint8Array, rejected)
+          );
+        },
+      );
     });
-  }
+  });
+}
+
+describe('the answers of the self test', () => {
+  it('are rows of the vectors', () => {
+    for (const [kem, answer] of Object.entries(kemAnswers)) {
+      const row = rows.find((each) => each.kem === kem && each.ciphertext === answer.ciphertext) ?? assert.fail(kem);
+      assert.ok(row.publicKey.startsWith(answer.publicStart) && row.publicKey.endsWith(answer.publicEnd));
+      assert.deepEqual([answer.shared, answer.rejected], [row.shared, row.rejected]);
+    }
+  });
 });
+
+for (const provider of providers) {
+  const { mlkem768, mlkem1024 } = provider.kems;
+  describe(`ML-KEM, ${provider.name}`, () => {
+    for (const kem of [mlkem768, mlkem1024]) {
+      it(`of ${kem.publicSize} bytes: both sides get the same, and nobody who changes a bit on the way`, () => {
+        const random = seededRandom('both');
+        const { secret, publicValue } = kem.generate(random);
+        assert.deepEqual([secret.length, publicValue.length], [kem.secretSize, kem.publicSize]);
+        const made = kem.encapsulate(random, publicValue);
+        assert.ok('shared' in made);
+        const { ciphertext, shared } = made;
+        assert.deepEqual([ciphertext.length, shared.length], [kem.ciphertextSize, 32]);
+        assert.deepEqual(kem.decapsulate(secret, ciphertext), shared);
+        for (const at of [0, 500, ciphertext.length - 1]) {
+          const changed = ciphertext.slice();
+          changed[at] = (changed[at] as number) ^ 1;
+          const other = kem.decapsulate(secret, changed) as Uint8Array;
+          assert.notDeepEqual(other, shared);
+          assert.deepEqual(kem.decapsulate(secret, changed), other, 'rejection is the same every time');
+        }
+        const wrong = (size: number) => [0, size - 1, size + 1].map((length) => new Uint8Array(length));
+        for (const bytes of wrong(kem.ciphertextSize)) {
+          assert.throws(() => kem.decapsulate(secret, bytes), sshError('crypto', 'peer'));
+        }
+        for (const bytes of wrong(kem.publicSize)) {
+          assert.throws(() => kem.encapsulate(random, bytes), sshError('crypto', 'peer'));
+        }
+        assert.throws(() => kem.decapsulate(secret.subarray(1), ciphertext), sshError('bad-argument', 'local'));
+      });
+    }
+  });
+}

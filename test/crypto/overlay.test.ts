@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { trimZeros } from '../../src/bytes/mpint.ts';
 import { nodeProvider } from '../../src/crypto/native/node.ts';
 import { type NativePrimitives, overlay } from '../../src/crypto/overlay.ts';
-import type { Agreement, CryptoProvider, Hash, Stream } from '../../src/crypto/provider.ts';
+import type { Agreement, CryptoProvider, Hash, Kem, Stream } from '../../src/crypto/provider.ts';
 import { pureProvider as pure } from '../../src/crypto/pure/index.ts';
 
 /** A copy of `target` in which some members are others. */
@@ -110,6 +111,42 @@ function candidates(): { readonly good: Candidate[]; readonly bad: Candidate[] }
       pure.chacha20.authenticate(key, nonce, first, second.subarray(0, 4096)),
   });
   add(bad, 'a chacha20 that authenticates only so much', { chacha20: short }, ofChacha);
+
+  const { mlkem768 } = pure.kems;
+  const encapsulated = (kem: Kem) => ({ kems: { mlkem768: kem } });
+  const ofKem = (provider: CryptoProvider) => provider.kems.mlkem768;
+  add(good, 'a kem', encapsulated(but(mlkem768, {})), ofKem);
+  add(bad, 'a kem that is another', encapsulated(pure.kems.mlkem1024), ofKem);
+  add(
+    bad,
+    'a kem with its own randomness',
+    encapsulated(but(mlkem768, { generate: () => mlkem768.generate(pure.random) })),
+    ofKem,
+  );
+  const rejecting = but(mlkem768, { decapsulate: () => new Uint8Array(32) });
+  add(bad, 'a kem that opens nothing', encapsulated(rejecting), ofKem);
+  add(
+    bad,
+    'a kem that takes any length',
+    encapsulated(
+      but(mlkem768, {
+        decapsulate: (secret, ciphertext) =>
+          mlkem768.decapsulate(secret, ciphertext.length === 1088 ? ciphertext : new Uint8Array(1088)),
+      }),
+    ),
+    ofKem,
+  );
+
+  const ofPower = (provider: CryptoProvider) => provider.modularPower;
+  const power = pure.modularPower;
+  add(good, 'a modular power', { modularPower: (...numbers) => power(...numbers) }, ofPower);
+  add(bad, 'a modular power that drops zeros', { modularPower: (...numbers) => trimZeros(power(...numbers)) }, ofPower);
+  add(
+    bad,
+    'a modular power for any modulus',
+    { modularPower: (base, exponent, modulus) => (modulus.length === 1 ? modulus : power(base, exponent, modulus)) },
+    ofPower,
+  );
 
   const p256 = pure.agreements.p256;
   const agreed = (agreement: Agreement) => ({ agreements: { p256: agreement } });

@@ -11,6 +11,7 @@ import { aeads, hashes, macs, md5, streams } from './node_bulk.ts';
 import { cbc } from './node_cbc.ts';
 import { chacha20 } from './node_chacha.ts';
 import { kdfs } from './node_kdfs.ts';
+import { kems } from './node_kem.ts';
 import { modularPower } from './node_modp.ts';
 
 let provider: CryptoProvider | undefined;
@@ -26,6 +27,7 @@ export function nodeProvider(): CryptoProvider {
     aeads,
     chacha20,
     agreements,
+    kems,
     modularPower,
     ed25519,
     ecdsa,
