@@ -4,6 +4,8 @@
  */
 
 import type { Argon2Cost, ScryptCost } from '../crypto/kdfs.ts';
+import { SshError } from '../errors.ts';
+import { checkNames } from './key_arguments.ts';
 import type { KeyFileErrors } from './key_file_errors.ts';
 
 /** The highest costs that are computed. Raise one to read a file that needs more. */
@@ -37,13 +39,27 @@ export const DEFAULT_KDF_LIMITS: KdfLimits = {
 /** Longest salt that is taken, in bytes: every writer's has 8 to 64. */
 const MAX_SALT = 1024;
 
+/** The defaults with what the caller gave; `bad-argument` for what is no limit. */
+function checkedLimits(limits: Partial<KdfLimits> = {}): KdfLimits {
+  checkNames('limits', limits, Object.keys(DEFAULT_KDF_LIMITS));
+  const all: Record<string, number> = { ...DEFAULT_KDF_LIMITS };
+  for (const [name, value] of Object.entries(limits)) {
+    if (value === undefined) continue;
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new SshError('bad-argument', `limits: ${name} must be a whole number of at least 1, not ${String(value)}`);
+    }
+    all[name] = value;
+  }
+  return all as unknown as KdfLimits;
+}
+
 /** Refuses costs that are none (`key-corrupt`), and those above the limits (`key-cipher-unsupported`). */
 export class KdfBounds {
   readonly #limits: KdfLimits;
   readonly #errors: KeyFileErrors;
 
   constructor(limits: Partial<KdfLimits> | undefined, errors: KeyFileErrors) {
-    this.#limits = { ...DEFAULT_KDF_LIMITS, ...limits };
+    this.#limits = checkedLimits(limits);
     this.#errors = errors;
   }
 

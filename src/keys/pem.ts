@@ -64,7 +64,7 @@ function blockOf(label: string, content: string): PemBlock {
   const dekEnd = dek === null ? 0 : dek.index + dek[0].length;
   const start = dekEnd > lastColon ? dekEnd : lineEnd < 0 ? content.length : lineEnd;
   const bytes = fromBase64(content.slice(start));
-  if (dek === null && !/Proc-Type:.*ENCRYPTED/.test(content)) return { label, bytes };
+  if (dek === null && !/Proc-Type:[^\n]{0,40}ENCRYPTED/.test(content)) return { label, bytes };
   const [, cipher, vector] = dek ?? [];
   const encryption = { ...(cipher === undefined ? {} : { cipher }), ...(vector === undefined ? {} : { vector }) };
   return { label, bytes, encryption };

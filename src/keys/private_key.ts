@@ -8,6 +8,7 @@ import { decodeUtf8, fromLatin1, latin1, printable, utf8 } from '../bytes/text.t
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError, type SshErrorCode } from '../errors.ts';
 import { KdfBounds, type KdfLimits } from './kdf_limits.ts';
+import { checkContent, checkNames } from './key_arguments.ts';
 import type { KeyFile, KeyFileFormat } from './key_file.ts';
 import { KeyFileErrors } from './key_file_errors.ts';
 import type { PrivateKey } from './key_pair.ts';
@@ -56,15 +57,19 @@ export function parsePrivateKey(
   crypto: CryptoProvider,
   options: PrivateKeyOptions = {},
 ): PrivateKey {
-  const errors = new KeyFileErrors(options.name);
+  checkContent('parsePrivateKey', 'the file', file);
+  checkNames('parsePrivateKey', options, ['name', 'passphrase', 'limits']);
   const { passphrase } = options;
+  if (passphrase !== undefined) checkContent('parsePrivateKey', 'the passphrase', passphrase);
+  const errors = new KeyFileErrors(options.name);
+  const bounds = new KdfBounds(options.limits, errors);
   const bytes = typeof passphrase === 'string' ? utf8(passphrase) : passphrase;
   try {
     return asKeyFile(errors, () =>
       identify(file, errors).open({
         crypto,
         errors,
-        bounds: new KdfBounds(options.limits, errors),
+        bounds,
         passphrase(how) {
           if (bytes === undefined) throw errors.passphraseNeeded(how);
           return bytes;
@@ -78,6 +83,7 @@ export function parsePrivateKey(
 
 /** What a private key file says without its passphrase. Throws as `parsePrivateKey`, but nothing about passphrases. */
 export function peekPrivateKey(file: string | Uint8Array, name?: string): PeekedKey {
+  checkContent('peekPrivateKey', 'the file', file);
   const errors = new KeyFileErrors(name);
   const { format, encrypted, publicBlob, certificate, comment } = asKeyFile(errors, () => identify(file, errors));
   return {

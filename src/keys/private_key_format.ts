@@ -5,8 +5,9 @@ import { printable, utf8 } from '../bytes/text.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { DEFAULT_KDF_LIMITS } from './kdf_limits.ts';
+import { checkContent, checkNames } from './key_arguments.ts';
 import { keyCiphers } from './key_cipher.ts';
-import type { PrivateKey } from './key_pair.ts';
+import { PrivateKey } from './key_pair.ts';
 import { writeOpensshKey } from './openssh_key_write.ts';
 import { writePkcs8 } from './pkcs8_write.ts';
 import { writePpk } from './ppk_write.ts';
@@ -46,10 +47,16 @@ const mostRounds: Readonly<Record<WrittenFormat, number>> = {
  * `bad-argument` for options that do not go together, an empty passphrase, and a comment of several lines.
  */
 export function formatPrivateKey(crypto: CryptoProvider, key: PrivateKey, options: PrivateKeyFormat = {}): string {
+  if (!(key instanceof PrivateKey)) throw bad('formatPrivateKey takes a key that parsePrivateKey or makeKey gave');
+  checkNames('formatPrivateKey', options, ['format', 'passphrase', 'rounds', 'cipher', 'comment']);
+  if (options.passphrase !== undefined) checkContent('formatPrivateKey', 'the passphrase', options.passphrase);
   const { format = 'openssh', passphrase, comment = key.comment, cipher } = options;
   if (!Object.hasOwn(defaultRounds, format)) throw bad(`No format of private keys: '${printable(format, 40)}'`);
   const { rounds = defaultRounds[format] } = options;
-  if (/[\r\n\0]/.test(comment)) throw bad(`A comment of several lines: '${printable(comment)}'`);
+  // what came out of another file is no mistake of the caller, if only the format bears it
+  if (/[\r\n\0]/.test(comment) && (options.comment !== undefined || format === 'ppk')) {
+    throw bad(`A comment of several lines: '${printable(comment)}'`);
+  }
   if (passphrase?.length === 0) throw bad('An empty passphrase: leave it out, and the file is in the clear');
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > mostRounds[format]) {
     throw bad(`rounds of ${rounds}: ${format} takes 1 to ${mostRounds[format]}`);

@@ -7,6 +7,7 @@ import { base64, decodeUtf8, fromBase64, latin1, printable } from '../bytes/text
 import { SshError } from '../errors.ts';
 import { type DerReader, onlyElement } from './der.ts';
 import { bitString, integer, nothing, oid, sequence } from './der_write.ts';
+import { checkContent, checkNames } from './key_arguments.ts';
 import { KeyFileErrors } from './key_file_errors.ts';
 import { formatPem, parsePem, wrapped } from './pem.ts';
 import { KIND } from './pkcs8.ts';
@@ -33,6 +34,8 @@ export interface PublicKeyFormat {
 
 /** RFC 4716 §3.3: a line has at most 72 bytes. */
 const HEADER_WIDTH = 72;
+/** RFC 4716 §3.3.2 and §3.3: a tag has at most 64 bytes, a value 1024; here with as much again. */
+const MAX_HEADER = 2176;
 /** Base64 in a line, as ssh-keygen has it. */
 const BODY_WIDTH = 70;
 const BEGIN = '---- BEGIN SSH2 PUBLIC KEY ----';
@@ -43,6 +46,7 @@ const END = '---- END SSH2 PUBLIC KEY ----';
  * `key-format-unsupported`, `key-corrupt`, and `key-passphrase-needed` for a private key whose public half is encrypted too.
  */
 export function parsePublicKeyFile(file: string | Uint8Array, name?: string): PublicKeyFile {
+  checkContent('parsePublicKeyFile', 'the file', file);
   const errors = new KeyFileErrors(name, 'public');
   if (file.length > MAX_KEY_FILE) throw errors.unsupported(`longer than ${MAX_KEY_FILE} bytes`, 'give a key file');
   const text = typeof file === 'string' ? file : (decodeUtf8(file) ?? latin1(file));
@@ -90,7 +94,10 @@ function readRfc4716(text: string, errors: KeyFileErrors): PublicKeyFile {
   let comment = '';
   for (; at < end && lines[at]?.includes(':'); at++) {
     let header = lines[at] as string;
-    while (header.endsWith('\\') && at + 1 < end) header = header.slice(0, -1) + (lines[++at] as string);
+    while (header.endsWith('\\') && at + 1 < end) {
+      header = header.slice(0, -1) + (lines[++at] as string);
+      if (header.length > MAX_HEADER) throw errors.corrupt(`it has a header of more than ${MAX_HEADER} characters`);
+    }
     const [, tag, value] = /^([^:]*):\s*(.*)$/.exec(header) ?? [];
     if (tag?.toLowerCase() === 'comment') comment = value?.replace(/^"(.*)"$/, '$1') ?? '';
   }
@@ -143,6 +150,7 @@ function readRsa(bytes: Uint8Array): Uint8Array {
 
 /** A public key, or a certificate, as the text of a file. Throws `bad-argument`, and `not-supported` for what has no such form. */
 export function formatPublicKey(blob: Uint8Array, options: PublicKeyFormat = {}): string {
+  checkNames('formatPublicKey', options, ['format', 'comment']);
   const { format = 'openssh', comment = '' } = options;
   switch (format) {
     case 'openssh':

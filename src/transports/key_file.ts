@@ -7,6 +7,7 @@ import { equalBytes } from '../bytes/bytes.ts';
 import type { IdentitiesMethod } from '../client/auth.ts';
 import { publicHalf } from '../client/identities.ts';
 import { type Passphrase, signerOfFile, withCertificate } from '../client/key_material.ts';
+import { checkTable, elsewhere, type OptionTable, object, shownValue, wrong } from '../core/option_checks.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { type Certificate, certified, parseCertificate } from '../keys/certificate.ts';
@@ -28,7 +29,18 @@ export interface KeyFileOptions {
   readonly limits?: Partial<KdfLimits>;
 }
 
+const checks: OptionTable<KeyFileOptions> = {
+  passphrase: elsewhere, // whose value must not be shown
+  certificate: { expected: 'a path', fits: (value) => typeof value === 'string' },
+  limits: object,
+};
+
 export function keyFileOf(system: HomeSystem, path: string, options: KeyFileOptions = {}): IdentitiesMethod {
+  if (typeof path !== 'string') throw wrong('keyFile', `the path must be a string, not ${shownValue(path)}`);
+  checkTable('keyFile', options, checks);
+  if (!['undefined', 'string', 'function'].includes(typeof options.passphrase)) {
+    throw wrong('keyFile', 'passphrase must be a string or a function that gives one');
+  }
   return {
     method: 'publickey',
     from: 'files',

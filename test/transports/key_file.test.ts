@@ -165,6 +165,14 @@ describe('keyFileOf', () => {
     assert.equal((await load(certified, '/id.pub')).length, 2);
   });
 
+  it('refuses options that are none, without showing a passphrase', () => {
+    const given = (options: object) => () => keyFileOf(files({}), '/id', options as KeyFileOptions);
+    assert.throws(given({ passwd: 'x' }), { code: 'bad-argument', message: /no option passwd/ });
+    assert.throws(given({ certificate: 7 }), { code: 'bad-argument', message: /certificate must be a path/ });
+    assert.throws(given({ passphrase: 48151623 }), { code: 'bad-argument', message: /^((?!48151623).)*$/ });
+    assert.throws(() => keyFileOf(files({}), 7 as never), { code: 'bad-argument', message: /path must be a string/ });
+  });
+
   it('says what is wrong with a file', async () => {
     await rejectsWith(load({}, '/id'), 'bad-local-file');
     await rejectsWith(load({ '/id': 'prose' }, '/id'), 'key-format-unsupported');
