@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { hex, utf8 } from '../../src/bytes/text.ts';
 import * as der from '../../src/keys/der_write.ts';
 import { keyFingerprint } from '../../src/keys/fingerprint.ts';
+import { parsePublicKey } from '../../src/keys/public_key.ts';
 import { formatPublicKey, parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
 import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
 import {
@@ -64,8 +65,15 @@ describe('formatPublicKey and parsePublicKeyFile', () => {
 
   it('read RSAPublicKey, and RFC 4716 with other headers, over several lines', () => {
     const blob = publicBlob('rsa1024');
-    const spki = parsePublicKeyFile(formatPublicKey(blob, { format: 'pkcs8' })).blob;
-    assert.deepEqual(spki, blob);
+    const key = parsePublicKey(blob);
+    assert.ok(key.type === 'ssh-rsa');
+    const numbers = der.sequence(der.integer(key.key.modulus), der.integer(key.key.exponent));
+    assert.deepEqual(parsePublicKeyFile(armour('RSA PUBLIC KEY', numbers)), { blob, comment: '' });
+    const small = der.sequence(der.integer(5), der.integer(3));
+    assert.throws(
+      () => parsePublicKeyFile(armour('RSA PUBLIC KEY', small)),
+      sshError('key-corrupt', /modulus of 3 bits/),
+    );
     const body = formatPublicKey(blob, { format: 'rfc4716' }).split('\n').slice(1, -2).join('\n');
     const text = (headers: string) =>
       `---- BEGIN SSH2 PUBLIC KEY ----\n${headers}${body}\n---- END SSH2 PUBLIC KEY ----\n`;
