@@ -246,6 +246,17 @@ export async function signCertificate(
     throw new SshError('bad-argument', `A ${printable(authority.keyType, 64)} signer cannot be an authority`);
   }
   const { key, principals = [], criticalOptions = new Map(), extensions = new Map() } = request;
+  const { kind, validAfter = 0n, validBefore = FOREVER } = request;
+  if (kind !== 'user' && kind !== 'host') {
+    throw new SshError(
+      'bad-argument',
+      `A certificate is of the kind 'user' or 'host', not '${printable(String(kind), 40)}'`,
+    );
+  }
+  if (validAfter >= validBefore) {
+    const times = `from ${formatTime(validAfter)} until ${formatTime(validBefore)}`;
+    throw new SshError('bad-argument', `A certificate that is valid ${times} would never be valid`);
+  }
   const inner = key.blob.subarray(4 + key.type.length);
   const names = new Writer();
   for (const principal of principals) names.string(principal);
@@ -254,11 +265,11 @@ export async function signCertificate(
     .string(copy(random(NONCE_SIZE)))
     .raw(inner)
     .u64(request.serial ?? 0n)
-    .u32(request.kind === 'user' ? 1 : 2)
+    .u32(kind === 'user' ? 1 : 2)
     .string(request.keyId)
     .string(names.finish())
-    .u64(request.validAfter ?? 0n)
-    .u64(request.validBefore ?? FOREVER)
+    .u64(validAfter)
+    .u64(validBefore)
     .string(writeOptions(criticalOptions))
     .string(writeOptions(extensions))
     .string('')

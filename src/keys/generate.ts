@@ -2,6 +2,7 @@
 
 import { copy } from '../bytes/bytes.ts';
 import { wipe } from '../bytes/secret.ts';
+import { printable } from '../bytes/text.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { MAX_MODULUS_BITS, MIN_NEW_BITS } from '../crypto/rsa_rule.ts';
 import { SshError } from '../errors.ts';
@@ -42,7 +43,9 @@ export function newKey(crypto: CryptoProvider, request: KeyRequest, comment = ''
       return whenReady(made, (key) => keyPairOf(crypto, { type: 'ssh-rsa', key }, comment));
     }
   }
-  throw new SshError('bad-argument', `There are keys of type ed25519, ecdsa and rsa, not ${String(request)}`);
+  const { type } = request as { readonly type?: unknown };
+  const shown = printable(String(type), 40);
+  throw new SshError('bad-argument', `There are keys of type ed25519, ecdsa and rsa, not '${shown}'`);
 }
 
 function newEcdsaKey(crypto: CryptoProvider, bits: number, comment: string): PrivateKey {

@@ -19,8 +19,11 @@ export interface UserCertificatesOptions {
   readonly authorities: readonly (string | Uint8Array)[];
   /** The names that may log in as this user, as AuthorizedPrincipalsFile has them. Default: the user's own name alone. */
   readonly principals?: ((attempt: Attempt) => MaybePromise<readonly string[]>) | undefined;
-  /** Whether a key, its certificate or the authority is revoked; asked last. Default: none is. */
-  readonly revoked?: ((key: ShownKey) => MaybePromise<boolean>) | undefined;
+  /**
+   * Whether a key, its certificate or the authority is revoked, as `revocationOf` says of a revocation list: anything but `false` and
+   * `undefined` is yes. Asked last. Default: none is.
+   */
+  readonly revoked?: ((key: ShownKey) => MaybePromise<boolean | object | undefined>) | undefined;
   /** Called with why a certificate of one of the authorities let nobody in. */
   readonly onRefused?: ((username: string, reason: string) => void) | undefined;
 }
@@ -50,9 +53,11 @@ export function userCertificates(options: UserCertificatesOptions): UserCertific
     }
     const { username, peer } = attempt;
     const names = principals === undefined ? [username] : await principals(attempt);
+    // a text would be searched for parts of it
+    if (!Array.isArray(names)) throw badArgument('principals of userCertificates gives a list of names');
     const context = { now: Date.now(), address: peer.address, presence: key.presence };
     const rights = admitCertificate(certificate, names, context);
-    const isRevoked = typeof rights !== 'string' && (await revoked?.(shownBy(key))) === true;
+    const isRevoked = typeof rights !== 'string' && Boolean(await revoked?.(shownBy(key)));
     if (typeof rights === 'string' || isRevoked) {
       onRefused?.(username, typeof rights === 'string' ? rights : 'it is revoked');
       return false;

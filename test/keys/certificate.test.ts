@@ -310,6 +310,14 @@ describe('signCertificate', () => {
     for (const each of [certified(authority, own), old, { ...authority, algorithms: [] }]) {
       await assert.rejects(signCertificate(native, each, request), sshError('bad-argument', /cannot be an authority/));
     }
+    for (const change of [
+      { kind: 'users' },
+      { kind: undefined },
+      { validAfter: 20n },
+      { validBefore: 10n },
+    ] as object[]) {
+      await assert.rejects(signCertificate(native, authority, { ...request, ...change }), sshError('bad-argument'));
+    }
     const many = Array.from({ length: 257 }, (_, i) => `user${i}`);
     for (const change of [
       { principals: many },

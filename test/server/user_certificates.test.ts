@@ -148,7 +148,7 @@ describe('userCertificates', () => {
     assert.equal(await logsIn(login({ principals: ({ username }) => [username] }), signer), false);
     assert.equal(await logsIn(login({ principals: () => [] }), signer), false);
     const asked: string[] = [];
-    const revoked = (is: boolean): Partial<UserCertificatesOptions> => ({
+    const revoked = (is: boolean | object | undefined): Partial<UserCertificatesOptions> => ({
       principals: () => ['deploy'],
       revoked({ type, certificate: shown }) {
         asked.push(`${type} ${shown?.serial}`);
@@ -156,8 +156,19 @@ describe('userCertificates', () => {
       },
     });
     assert.equal(await logsIn(login(revoked(false)), signer), true);
+    assert.equal(await logsIn(login(revoked(undefined)), signer), true);
     assert.equal(await logsIn(login(revoked(true)), signer), false);
+    assert.equal(await logsIn(login(revoked({ what: 'serial' })), signer), false);
     assert.equal(asked[0], 'ssh-ed25519-cert-v01@openssh.com 0');
+  });
+
+  it('takes no text for a list of names', async () => {
+    const principals = () => 'deployment' as unknown as string[];
+    const publickey = userCertificates({ authorities: [line], principals });
+    await using serving = await Serving.start({ auth: { publickey } }, hurried);
+    const signer = certified(ada, await certificate({ principals: ['deploy'] }));
+    await rejectsWith(serving.connect({ auth: [key(signer)] }), 'auth-failed');
+    assert.match(serving.takeFailures()[0] ?? '', /gives a list of names/);
   });
 
   it('believes nothing that no authority of its own has signed, or that was changed', async () => {
