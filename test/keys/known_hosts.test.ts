@@ -176,7 +176,10 @@ describe('parseKnownHosts', () => {
     const stars = `${'*a'.repeat(400)}b ${line('ed25519')}\n`.repeat(500);
     assert.equal(linesFor(stars, 'a'.repeat(255), 22).length, 0);
     const long = `${'a,'.repeat(500_000)} ${' '.repeat(500_000)}${'x '.repeat(500_000)}`;
-    assert.equal(parseKnownHosts(long).ignored.length, 1);
+    assert.match(parseKnownHosts(long).ignored[0]?.reason ?? '', /^A line of more than 65536 characters$/);
+    const full = `${'a,'.repeat(16_000)}host.example ${line('ed25519')} `.padEnd(65_536, 'c');
+    assert.deepEqual(linesFor(full, 'host.example', 22), [1]);
+    assert.deepEqual(linesFor(`${full}c`, 'host.example', 22), []);
     assert.equal(parseKnownHosts('\n'.repeat(1_000_000)).ignored.length, 0);
   });
 });
