@@ -23,6 +23,7 @@ const bodies: readonly [what: string, layout: Layout, value: Record<string, unkn
   ],
   ['env (RFC 4254 §6.4)', channelRequest.env, { name: 'LANG', value: 'C' }, '00000004 4c414e47 00000001 43'],
   ['shell (RFC 4254 §6.5)', channelRequest.shell, {}, ''],
+  ['auth-agent-req@openssh.com (OpenSSH PROTOCOL.agent)', channelRequest['auth-agent-req@openssh.com'], {}, ''],
   ['exec (RFC 4254 §6.5)', channelRequest.exec, { command: fromHex('6cff') }, '00000002 6cff'],
   ['subsystem (RFC 4254 §6.5)', channelRequest.subsystem, { name: 'sftp' }, '00000004 73667470'],
   [
