@@ -106,7 +106,7 @@ async function optionsOf(
     host: config.host,
     port: config.port,
     username: config.user,
-    auth: [...keys, ...more.filter(({ method }) => config.authMethods.includes(method))],
+    auth: inOrder(config, [...keys, ...more]),
     hostKey: policyOf(config, parts, askHostKey),
     identitiesOnly: config.identitiesOnly,
     ...algorithmsOf(config, compression),
@@ -115,6 +115,13 @@ async function optionsOf(
     ...(crypto === undefined ? {} : { crypto }),
     ...(proxyJump.length === 0 ? {} : { dial: dialThrough(proxyJump, trail, jumpParts(parts, options)) }),
   };
+}
+
+/** Ways to log in that the configuration allows; in its order, if it has one. */
+function inOrder({ authMethods, authOrderGiven }: HostConfig, methods: readonly AuthMethod[]): readonly AuthMethod[] {
+  const allowed = methods.filter(({ method }) => authMethods.includes(method));
+  if (!authOrderGiven) return allowed;
+  return allowed.toSorted((a, b) => authMethods.indexOf(a.method) - authMethods.indexOf(b.method));
 }
 
 function jumpParts(parts: ConfigParts, options: SshConfigOptions): Parameters<typeof dialThrough>[2] {

@@ -12,12 +12,13 @@ import { createServer, passwords } from '../src/index.ts';
 import type { DialOptions } from '../src/io/dial.ts';
 import { memoryPipes } from '../src/io/memory_pipe.ts';
 import type { BytePipe } from '../src/io/pipe.ts';
+import type { PrivateKey } from '../src/keys/key_pair.ts';
 import { formatKnownHostsLine } from '../src/keys/known_hosts.ts';
 import { signerOf } from '../src/keys/private_key.ts';
 import type { SshServer } from '../src/serve.ts';
 import type { SshClient } from '../src/ssh_client.ts';
 import { memoCrypto } from './support/memo_crypto.ts';
-import { testKey } from './support/test_keys.ts';
+import { type TestKeyType, testKey } from './support/test_keys.ts';
 
 const runtime = { crypto: { auto: memoCrypto, pure: memoCrypto } };
 
@@ -25,7 +26,11 @@ const runtime = { crypto: { auto: memoCrypto, pure: memoCrypto } };
 class Net {
   readonly servers = new Map<string, SshServer>();
   readonly dialled: string[] = [];
-  readonly hostKey = testKey('ssh-ed25519', 'host');
+  readonly hostKey: PrivateKey;
+
+  constructor(type: TestKeyType = 'ssh-ed25519') {
+    this.hostKey = testKey(type, 'host');
+  }
 
   async add(name: string): Promise<void> {
     const server = await createServer({
@@ -138,8 +143,13 @@ describe('sshConfig', () => {
 describe('trust of sshConfig', () => {
   const line = (host: string, net: Net): string => `${formatKnownHostsLine(host, 22, net.hostKey.publicKey.blob)}\n`;
 
-  async function arrives(config: string, known: TextFile, more: SshConfigOptions = {}): Promise<void> {
-    const net = new Net();
+  async function arrives(
+    config: string,
+    known: TextFile,
+    more: SshConfigOptions = {},
+    type?: TestKeyType,
+  ): Promise<void> {
+    const net = new Net(type);
     await net.add('box:22');
     const parts = partsOf(config, known, net);
     const ssh = await connect(net, await sshConfigWith(parts, 'box', { login: login(), ...more }));
@@ -178,6 +188,16 @@ describe('trust of sshConfig', () => {
   it('looks a host up under its alias', async () => {
     await arrives('HostKeyAlias alias', textFile(line('alias', new Net())));
     await assert.rejects(arrives('HostKeyAlias alias', textFile(line('box', new Net()))), { code: 'host-key-unknown' });
+  });
+
+  it('refuses RSA keys of hosts that are smaller than RequiredRSASize', async () => {
+    const known = textFile(line('box', new Net('ssh-rsa')));
+    await arrives('RequiredRSASize 2048', known, {}, 'ssh-rsa');
+    const small = arrives('RequiredRSASize 2049', known, {}, 'ssh-rsa');
+    await assert.rejects(small, {
+      code: 'host-key-mismatch',
+      message: /an RSA key of 2048 bits; RequiredRSASize asks for 2049/,
+    });
   });
 });
 
@@ -221,6 +241,16 @@ describe('keys of sshConfig', () => {
     assert.deepEqual(await signerNames('PubkeyAuthentication no', { agent }), []);
   });
 
+  it('has all ways to log in in the order that is asked for', async () => {
+    const text = 'PreferredAuthentications password,publickey\nIdentityAgent none\nIdentityFile /one';
+    const parts = partsOf(text, textFile(), new Net(), { exists: async () => true });
+    const { auth } = await sshConfigWith(parts, 'box', { login: login() });
+    assert.deepEqual(
+      auth.map(({ method }) => method),
+      ['password', 'publickey'],
+    );
+  });
+
   it('goes on with the others where one cannot be used', async () => {
     const keyFile: ConfigParts['keyFile'] = (path) => (path === '/bad' ? key('nonsense', path) : named(path));
     const skipped: string[] = [];
@@ -231,7 +261,7 @@ describe('keys of sshConfig', () => {
   });
 });
 
-describe('ProxyJump of sshConfig', () => {
+describe('ProxyJump of sshConfig', { timeout: 30_000 }, () => {
   const config = `Host box
   HostName box.example
   ProxyJump eve@gate:2222

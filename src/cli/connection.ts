@@ -127,11 +127,7 @@ async function loginOf(
     return (config) => (config === target ? [library.password(password)] : []);
   }
   if (questions === undefined) return () => [];
-  return ({ user, originalHost, authMethods, authOrderGiven }) => {
-    const methods = questions.loginMethods(library, `${user}@${originalHost}`);
-    if (!authOrderGiven) return methods;
-    return methods.toSorted((a, b) => authMethods.indexOf(a.method) - authMethods.indexOf(b.method));
-  };
+  return ({ user, originalHost }) => questions.loginMethods(library, `${user}@${originalHost}`);
 }
 
 /** What the command line says in place of the configuration. */

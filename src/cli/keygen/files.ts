@@ -1,7 +1,7 @@
 /** The files that keygen reads and writes. A private key is for its owner only, and nothing is replaced unless that was said. */
 
 import { randomUUID } from 'node:crypto';
-import { chmod, open, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { chmod, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
 import { MAX_KEY_FILE } from '../../keys/private_key.ts';
@@ -41,12 +41,14 @@ export async function writeKeyFile(path: string, text: string, readers: Readers,
 
 /** Puts a new file in the place of one, in one step; its permissions stay if none are given. */
 export async function replaceKeyFile(path: string, text: string, mode?: number): Promise<void> {
-  const beside = `${path}.${randomUUID().slice(0, 8)}`;
+  // a link stays one, and its file is replaced
+  const target = await realpath(path).catch(() => path);
+  const beside = `${target}.${randomUUID().slice(0, 8)}`;
   try {
-    const kept = mode ?? (await stat(path)).mode & 0o777;
+    const kept = mode ?? (await stat(target)).mode & 0o777;
     await create(beside, text, PRIVATE_MODE);
     await chmod(beside, kept);
-    await rename(beside, path);
+    await rename(beside, target);
   } catch (error) {
     await unlink(beside).catch(() => {});
     throw error instanceof SshError ? error : fileError('replace', path, error);

@@ -58,7 +58,11 @@ async function make({ request, comment, format, file }: Action<'make'>, tools: T
   const { crypto, passphrases, force } = tools;
   for (const path of [file, `${file}.pub`]) await refuseIfThere(path, force);
   const passphrase = await passphrases.fresh(file, 0);
-  const key = await newKey(crypto, request, comment ?? `${ownName() ?? ''}@${hostname()}`);
+  const key = await newKey(
+    crypto,
+    request,
+    comment ?? [ownName(), hostname()].filter((each) => each !== undefined).join('@'),
+  );
   await writeKeyFile(file, privateText(crypto, key, format, passphrase), 'owner', force);
   const { blob } = key.publicKey;
   await writeKeyFile(`${file}.pub`, formatPublicKey(blob, { comment: key.comment }), 'all', force);
