@@ -261,7 +261,7 @@ describe('keys of sshConfig', () => {
   });
 });
 
-describe('ProxyJump of sshConfig', { timeout: 30_000 }, () => {
+describe('ProxyJump of sshConfig', () => {
   const config = `Host box
   HostName box.example
   ProxyJump eve@gate:2222
@@ -281,7 +281,9 @@ Host *
     return net;
   }
 
-  it('goes through each server with its own configuration, and ends with all of them', async () => {
+  it('goes through each server with its own configuration, and ends with all of them', {
+    timeout: 30_000,
+  }, async () => {
     const net = await netOf('first:22', 'gate.example:2222', 'box.example:22');
     const parts = partsOf(config, textFile(), net);
     const ssh = await connect(net, await sshConfigWith(parts, 'box', { login: login() }));
@@ -295,7 +297,7 @@ Host *
     for (const [name, { connections }] of net.servers) assert.equal(connections.size, 0, name);
   });
 
-  it('says which server on the way it was, and leaves none connected', async () => {
+  it('says which server on the way it was, and leaves none connected', { timeout: 30_000 }, async () => {
     const net = await netOf('first:22', 'gate.example:2222');
     const options = await sshConfigWith(partsOf(config, textFile(), net), 'box', { login: login() });
     const message = /^Through eve@gate\.example:2222: /;
