@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../io/clock.ts';
 import type { Signer } from '../keys/signature.ts';
 import type { Agent, AgentIdentity } from './agent.ts';
 import { agentFailed } from './failure.ts';
-import type { Frame } from './frames.ts';
+import { type Frame, MAX_FRAME } from './frames.ts';
 import { AgentLine, type AgentPipe } from './line.ts';
 import { AgentMessage, encodeSignRequest, readIdentities, readSignature } from './messages.ts';
 import { signersOf } from './signers.ts';
@@ -80,6 +80,10 @@ export class AgentClient implements Agent {
   }
 
   #request(type: number, body: Uint8Array, timeout: number | undefined): Promise<Frame> {
+    if (body.length >= MAX_FRAME) {
+      const message = `A request to an agent has at most ${MAX_FRAME} bytes, not ${body.length + 1}`;
+      return Promise.reject(new SshError('bad-argument', message));
+    }
     const exchange = this.#turn.then(async () => (await this.#line()).request(type, body, timeout));
     this.#turn = exchange.catch(() => {});
     return exchange;

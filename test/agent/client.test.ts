@@ -99,6 +99,27 @@ describe('AgentClient, listing,', () => {
     }
   });
 
+  it('bears any byte of the answer changed: a list, or an error of its own', async () => {
+    const whole = fromHex(frame(LIST));
+    const outcomes = new Set<string>();
+    for (let at = 0; at < whole.length; at++) {
+      for (const change of [0x04, 0xff]) {
+        const script = new AgentScript();
+        const listed = script.client.signers().then(
+          () => 'signers',
+          (error) => (error instanceof SshError ? error.code : String(error)),
+        );
+        const end = await script.end();
+        const damaged = whole.slice();
+        damaged[at] = (damaged[at] as number) ^ change;
+        end.raw(hex(damaged));
+        end.close(); // what says that it is longer than it is waits for more
+        outcomes.add(await listed);
+      }
+    }
+    assert.deepEqual([...outcomes].sort(), ['agent-failed', 'signers']);
+  });
+
   it('takes the longest message that there may be', async () => {
     const script = new AgentScript();
     const listed = script.client.identities();
@@ -130,6 +151,16 @@ describe('AgentClient, signing,', () => {
     await script.clock.pass(3_600_000);
     end.say(`0e${string('SIG')}`);
     assert.equal(hex((await signed) ?? new Uint8Array(0)), hex(utf8('SIG')));
+  });
+
+  it('asks nothing that is longer than an agent takes', async () => {
+    const script = new AgentScript();
+    const room = 256 * 1024 - 1 - 4 - 1 - 4 - 4;
+    await rejectsWith(script.client.sign(utf8('K'), new Uint8Array(room + 1), 0), 'bad-argument');
+    const signed = script.client.sign(utf8('K'), new Uint8Array(room), 0);
+    (await script.end()).say(FAILURE);
+    assert.equal(await signed, undefined);
+    assert.equal(script.ends.length, 1);
   });
 
   it('gives nothing where the agent does not sign', async () => {
