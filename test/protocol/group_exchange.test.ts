@@ -114,6 +114,13 @@ scenario('the client refuses groups that it has not asked for, or that are none'
   }
 });
 
+scenario('a group that is smaller than the client has asked for is refused by name (T61)', (chunking) => {
+  const link = requested(chunking);
+  link.peer.send(named(mpintBody(group(1024).prime), two));
+  const { message } = refused(link, 'key-exchange-failed', 3);
+  assert.match(message, /Prime of 1024 bits: from 2048 to 8192 were asked for/);
+});
+
 scenario('the client refuses public values that are none', (chunking) => {
   const { prime } = group(2048);
   const less = mpintBody(prime.with(-1, 0xfe));
