@@ -9,6 +9,8 @@
 
 import type { Kdfs } from './kdfs.ts';
 
+export type { Argon2Cost, Argon2Kind, KdfHash, Kdfs, ScryptCost } from './kdfs.ts';
+
 /** A value now, or later. */
 export type MaybePromise<T> = T | Promise<T>;
 
