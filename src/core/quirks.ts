@@ -25,6 +25,8 @@ export interface Quirks {
    * no more than UNIMPLEMENTED. Dropbear breaks off over it.
    */
   readonly channelsBeforeSuccess: boolean;
+  /** A client that breaks off over the host keys that a server tells after the login (`hostkeys-00@openssh.com`). */
+  readonly losesHostKeys: boolean;
   /** Its SFTP server carries out one request after the other from INIT on, so they need not wait for VERSION. */
   readonly sftpBeforeVersion: boolean;
   /**
@@ -54,6 +56,7 @@ const none: Quirks = {
   firstChannel: undefined,
   sessionWindow: 0,
   channelsBeforeSuccess: false,
+  losesHostKeys: false,
   sftpBeforeVersion: false,
   sharesOpenFiles: false,
   symlinkOrder: 'openssh',
@@ -75,6 +78,7 @@ export const quirkTable: readonly { readonly peer: RegExp; readonly quirks: Part
     peer: /^SSH-2\.0-mod_sftp/,
     quirks: { sftpExtensions: { 'check-file-handle': '1', 'check-file-name': '1', 'home-directory': undefined } },
   },
+  { peer: /^SSH-2\.0-(TTSSH\/(1\.5\.|2\.[1-6]|2\.7[0-2])|TeraTerm SSH|Cisco-1\.)/, quirks: { losesHostKeys: true } },
   // its first channel is 0 too, but it ends the connection where a request comes in one piece with CHANNEL_OPEN
   { peer: /^SSH-2\.0-puressh_/, quirks: { sftpBeforeVersion: true } },
 ];

@@ -185,7 +185,8 @@ export class ServerConnection {
       login,
       failed: (error) => this.#failed(error),
     });
-    this.#driver.connection.requestGlobal(HOST_KEYS, this.#proofs.list(), false);
+    const { connection } = this.#driver;
+    if (!connection.quirks.losesHostKeys) connection.requestGlobal(HOST_KEYS, this.#proofs.list(), false);
     loggedIn(login, this);
   }
 

@@ -83,4 +83,13 @@ describe('serverSigAlgs, with quirks,', () => {
   it('adds nothing where the peer said nothing', () => {
     assert.equal(serverSigAlgs(new Map(), quirksOf(OLD)), undefined);
   });
+
+  it('knows the clients that lose the host keys of a server', () => {
+    for (const lost of ['TTSSH/1.5.4', 'TTSSH/2.1', 'TTSSH/2.66', 'TTSSH/2.72 Win32', 'TeraTerm SSH', 'Cisco-1.25']) {
+      assert.equal(quirksOf(`SSH-2.0-${lost}`).losesHostKeys, true, lost);
+    }
+    for (const taken of ['TTSSH/2.73 Win32', 'TTSSH/3.0', 'Cisco-2.0', 'OpenSSH_9.2', 'libssh2_1.11']) {
+      assert.equal(quirksOf(`SSH-2.0-${taken}`).losesHostKeys, false, taken);
+    }
+  });
 });

@@ -131,6 +131,16 @@ describe('a client of a server', () => {
     assert.deepEqual(serving.takeFailures(), []);
   });
 
+  it('is told nothing where it is known to break off over that', async () => {
+    await using serving = await Serving.start();
+    const raw = serving.raw({ identification: 'SSH-2.0-TTSSH/2.72 Win32\r\n' });
+    await raw.handshake();
+    raw.client.requestPassword('secret');
+    await raw.quiet();
+    raw.client.expect(52);
+    raw.client.expectNothing();
+  });
+
   it('is answered in order, and refused where a key cannot sign, which is told', async () => {
     const broken: Signer = {
       ...second,
