@@ -34,10 +34,13 @@ export function policyOf(config: HostConfig, files: TrustFiles, ask?: AskHostKey
       ? config.strictHostKeyChecking === 'accept-new'
       : config.updateHostKeys === true;
   const revoked = config.revokedHostKeys;
-  const known = files.knownHosts([...own, ...common], { update, revoked });
+  const known = files.knownHosts([...own, ...common], { revoked });
+  // those of the whole machine are never changed
+  const updates = files.knownHosts(own, { update, revoked });
   const added = files.acceptNew(own[0] ?? (USER_FILES[0] as string), { update, revoked, hash: config.hashKnownHosts });
   return underAlias(config, {
     ...known,
+    ...(updates.update && { update: (told) => updates.update?.(told) }),
     async check(offer) {
       refuseSmallRsa(config, offer);
       try {
