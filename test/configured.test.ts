@@ -132,6 +132,23 @@ describe('sshConfig', () => {
     await assert.rejects(signatures('nope'), { code: 'not-supported' });
   });
 
+  it('updates the files of the user alone', async () => {
+    const text = 'UpdateHostKeys yes\nUserKnownHostsFile /own\nGlobalKnownHostsFile /common';
+    const asked: unknown[] = [];
+    const knownHosts: ConfigParts['knownHosts'] = (paths, { update = false }) => {
+      asked.push([paths, update]);
+      return knownHostsIn([], { update });
+    };
+    const { hostKey } = await optionsFor(text, { knownHosts });
+    assert.equal(typeof hostKey?.update, 'function');
+    assert.deepEqual(asked, [
+      [['/own', '/common'], false],
+      [['/own'], true],
+    ]);
+    const without = await optionsFor('UpdateHostKeys no\nStrictHostKeyChecking accept-new');
+    assert.equal(without.hostKey?.update, undefined);
+  });
+
   it('compresses where a library is there', async () => {
     const compression = { deflater: () => ({}) as never, inflater: () => ({}) as never };
     const parts = partsOf('Compression yes', textFile());
