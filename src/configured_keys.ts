@@ -5,7 +5,6 @@
 
 import { equalBytes } from './bytes/bytes.ts';
 import type { AuthMethod, IdentitiesMethod } from './client/auth.ts';
-import { publicHalf } from './client/identities.ts';
 import type { HostConfig } from './config/host_config.ts';
 import type { CryptoProvider, MaybePromise } from './crypto/provider.ts';
 import { SshError } from './errors.ts';
@@ -80,19 +79,13 @@ async function signersOf(method: KeyMethod, crypto: CryptoProvider): Promise<rea
 async function usable(
   method: KeyMethod,
   crypto: CryptoProvider,
-  { passphrase, onSkipped }: KeyQuestions,
+  { onSkipped }: KeyQuestions,
 ): Promise<readonly Signer[]> {
-  const name = method.name ?? 'a key';
   try {
-    const signers = await signersOf(method, crypto);
-    const isLocked = passphrase === undefined && signers.some(({ queryFirst }) => queryFirst === true);
-    if (!isLocked) return signers;
-    // Nobody can be asked: the agent may have it, and if not, the other keys have their turn.
-    onSkipped?.(name, new SshError('key-passphrase-needed', `${name} is encrypted`));
-    return signers.map(({ publicKey, keyType, comment }) => publicHalf(publicKey, keyType, comment));
+    return await signersOf(method, crypto);
   } catch (error) {
     if (!(error instanceof SshError) || error.code === 'aborted') throw error;
-    onSkipped?.(name, error);
+    onSkipped?.(method.name ?? 'a key', error);
     return [];
   }
 }

@@ -10,7 +10,7 @@ import type { AuthMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
 import type { HostConfig } from '../config/host_config.ts';
 import type { ConfiguredOptions, SshConfigOptions } from '../configured.ts';
-import { SshError } from '../errors.ts';
+import { SshError, type SshErrorCode } from '../errors.ts';
 import type { SshClient } from '../ssh_client.ts';
 import { fileError } from '../transports/file_error.ts';
 import type { AlgorithmChoice, ConnectionChoice, TrustChoice } from './connection_args.ts';
@@ -173,6 +173,9 @@ function forwardedAgent(library: Library, { forwardAgent, identityAgent }: HostC
   return library.agent(forwardAgent === true ? identityAgent : forwardAgent);
 }
 
+/** How a login fails for which no key was right. */
+const LOGIN_FAILURES: readonly SshErrorCode[] = ['auth-failed', 'key-passphrase-needed', 'key-passphrase-wrong'];
+
 interface Skipped {
   readonly name: string;
   readonly error: SshError;
@@ -180,7 +183,7 @@ interface Skipped {
 
 /** Says which of the user's keys were left out, where that may be why nobody was let in. */
 function withSkippedKeys(error: unknown, skipped: readonly Skipped[]): unknown {
-  if (!(error instanceof SshError) || error.code !== 'auth-failed' || skipped.length === 0) return error;
+  if (!(error instanceof SshError) || skipped.length === 0 || !LOGIN_FAILURES.includes(error.code)) return error;
   const names = skipped
     .map(({ name, error: { code } }) => `${name} (${code})`)
     .sort()
