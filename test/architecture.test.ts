@@ -128,6 +128,14 @@ const rules: Readonly<Record<string, Check>> = {
   'runtimes are known to transports, native crypto and the command only'(path, source) {
     return OUTSIDE.test(path) ? [] : uses(source, 'Buffer|process|Deno|Bun|require|global|__dirname|__filename');
   },
+  'only the command starts processes'(path, source) {
+    if (path.startsWith('cli/')) return [];
+    const programs = /\b(?:Deno|deno\s*\(\s*\))\s*\.\s*Command\b|\bBun\s*\.\s*spawn(?:Sync)?\b/g;
+    return [
+      ...bareImports(source).filter((name) => /^(?:node:)?(?:child_process|cluster|worker_threads)$/.test(name)),
+      ...(source.code.match(programs) ?? []),
+    ];
+  },
   'ranks 0 to 3 know no clock, no randomness and no network'(path, source) {
     if ((ranks[areaOf(path)] ?? 0) > 3 || /^crypto\/(?:native\/|pure\/random\.ts$)/.test(path)) return [];
     const clocks = 'setTimeout|setInterval|setImmediate|clearTimeout|clearInterval|Date|performance|Temporal';
@@ -228,6 +236,16 @@ const falseTrees: readonly [rule: string, good: Record<string, string>, bad: Rec
       'core/a.ts': "job.process(); /* Buffer */ const t = 'Deno'; const o = { process: 1 }; const r = /Bun/;",
     },
     { 'io/a.ts': 'Buffer.from(x)', 'core/b.ts': `const v = \`\${process.pid}\`;`, 'node.ts': 'new Bun.Socket()' },
+  ],
+  [
+    'only the command starts processes',
+    { 'cli/a.ts': "import { spawn } from 'node:child_process';", 'transports/a.ts': "import 'node:net'; a.Command;" },
+    {
+      'transports/a.ts': "import { spawn } from 'node:child_process';",
+      'transports/b.ts': "new Deno.Command('x')",
+      'transports/c.ts': "new (deno().Command)('x')",
+      'transports/d.ts': "Bun.spawnSync(['x'])",
+    },
   ],
   [
     'ranks 0 to 3 know no clock, no randomness and no network',

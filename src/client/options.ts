@@ -127,8 +127,7 @@ export function settingsOf(options: ConnectOptions): Settings {
   if (hostKeyOrder !== 'known-first' && hostKeyOrder !== 'fixed') {
     throw badArgument(`hostKeyOrder must be 'known-first' or 'fixed', not ${printable(String(hostKeyOrder), 40)}`);
   }
-  if (!Array.isArray(auth))
-    throw badArgument('auth must be a list, such as [key(text), password(text)]; it may be empty');
+  requireMethods(auth);
   requireKnown('timeouts', timeouts, {
     connect: 0,
     identification: 0,
@@ -166,6 +165,27 @@ export function settingsOf(options: ConnectOptions): Settings {
     onBanner,
     early,
   };
+}
+
+/** What each way to log in must have. A value that is none is not shown: it may be a password. */
+const members: Readonly<Record<string, readonly string[]>> = {
+  publickey: ['signer', 'signers'],
+  password: ['password'],
+  'keyboard-interactive': ['answer'],
+};
+
+function requireMethods(auth: unknown): void {
+  if (!Array.isArray(auth)) {
+    throw badArgument('auth must be a list, such as [key(text), password(text)]; it may be empty');
+  }
+  auth.forEach((entry: unknown, index) => {
+    const given = (typeof entry === 'object' && entry !== null ? entry : {}) as Readonly<Record<string, unknown>>;
+    const wanted = Object.hasOwn(members, String(given.method)) ? members[String(given.method)] : [];
+    if (wanted?.some((name) => typeof given[name] === 'function')) return;
+    const ways = 'keyFile(), agent(), key(), password() or keyboardInteractive()';
+    const found = entry === null ? 'null' : typeof entry;
+    throw badArgument(`auth[${index}] must be a way to log in, as ${ways} make them, not ${found}`);
+  });
 }
 
 function signaturesOf(given: ConnectOptions['signatures'], usual: readonly string[]): readonly string[] {

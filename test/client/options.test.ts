@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { password } from '../../src/client/auth.ts';
 import { insecureAcceptAny } from '../../src/client/host_key.ts';
 import { type ConnectOptions, settingsOf } from '../../src/client/options.ts';
 import { thrown } from '../core/tools.ts';
@@ -17,6 +18,9 @@ describe('settingsOf', () => {
     assert.deepEqual(settings.keepalive, { interval: 30_000, count: 3 });
     assert.deepEqual(settings.rekey, { bytes: 1_073_741_824, packets: 2_147_483_648, time: 3_600_000 });
     assert.equal(settings.maxAuthFailures, 5);
+    assert.deepEqual([settings.identitiesOnly, settings.requireSignature], [false, false]);
+    assert.equal(settings.signatures.includes('ssh-rsa'), false);
+    assert.equal(settingsOf({ ...basics, algorithms: 'legacy' }).signatures.at(-1), 'ssh-rsa');
   });
 
   it('names the version of the package', () => {
@@ -61,6 +65,19 @@ describe('settingsOf', () => {
       thrown('bad-argument', () => settingsOf({ ...basics, ...change } as ConnectOptions)).message;
     assert.match(message({ usrename: 'u' }), /^connect: there is no option usrename; there are host, .*username/);
     assert.equal(message({ early: 'yes' }), "connect: early must be true or false, not 'yes'");
+    for (const wrong of ['hunter2', null, undefined, {}, { method: 'none' }, { method: 'password' }, () => 'x']) {
+      const said = message({ auth: [password('pw'), wrong] });
+      assert.match(said, /^auth\[1\] must be a way to log in, as keyFile\(\), .* make them, not \w+$/);
+      assert.equal(said.includes('hunter2'), false);
+    }
+    assert.match(message({ auth: 'hunter2' }), /^auth must be a list/);
+    assert.match(message({ identitiesOnly: 1 }), /^connect: identitiesOnly must be true or false/);
+    assert.match(message({ requireSignature: 'yes' }), /^connect: requireSignature must be true or false/);
+    assert.match(message({ signatures: 'ssh-rsa' }), /^signatures must be a list of names, such as ssh-ed25519/);
+    assert.match(
+      message({ signatures: ['rsa'] }),
+      /^signatures names "rsa", which puressh does not know; it knows ssh-/,
+    );
     assert.equal(message({ hostKeyOrder: 'any' }), "hostKeyOrder must be 'known-first' or 'fixed', not any");
     assert.equal(message({ onBanner: true }), 'connect: onBanner must be a function, not true');
     assert.equal(message({ algorithms: 'kex' }), "connect: algorithms must be 'legacy' or an object, not 'kex'");
