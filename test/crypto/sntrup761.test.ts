@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { concat, equalBytes } from '../../src/bytes/bytes.ts';
-import { fromHex, hex } from '../../src/bytes/text.ts';
+import { bigintFromBytes, bytesFromBigint } from '../../src/bytes/mpint.ts';
+import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
 import {
   decodePublic,
@@ -20,10 +21,43 @@ import { isThorough } from '../support/thorough.ts';
 import { ownVectors, type VectorGroup } from '../support/vectors.ts';
 import { sshError } from './tools.ts';
 
-type Row = Readonly<Record<'id' | 'secret' | 'ciphertext' | 'shared', string>>;
+type Row = Readonly<Record<'id' | 'secret' | 'ciphertext' | 'shared' | 'sha256', string>>;
 
 const kem = pureProvider.kems.sntrup761;
-const rows = ownVectors<VectorGroup<Row>>('crypto/sntrup761.json').flatMap((group) => group.rows);
+const groups = ownVectors<VectorGroup<Row> & { readonly about: string }>('crypto/sntrup761.json');
+const rowsOf = (name: string) => groups.find(({ about }) => about === name)?.rows ?? assert.fail(name);
+const rows = rowsOf('ciphertexts');
+
+/** CTR_DRBG over AES-256 without a derivation function (SP 800-90A §10.2.1), as NIST's known answer tests draw with it. */
+class CounterDrbg {
+  #key: Uint8Array = new Uint8Array(32);
+  #counter: Uint8Array = new Uint8Array(16);
+
+  constructor(entropy: Uint8Array) {
+    this.#update(entropy);
+  }
+
+  bytes(length: number): Uint8Array {
+    const drawn = this.#blocks(Math.ceil(length / 16)).slice(0, length);
+    this.#update(new Uint8Array(48));
+    return drawn;
+  }
+
+  #blocks(count: number): Uint8Array {
+    const next = bytesFromBigint((bigintFromBytes(this.#counter) + 1n) & MASK, 16);
+    const stream = pureProvider.streams['aes256-ctr'].create(this.#key, next);
+    this.#counter = bytesFromBigint((bigintFromBytes(next) + BigInt(count - 1)) & MASK, 16);
+    return stream.apply(new Uint8Array(16 * count));
+  }
+
+  #update(data: Uint8Array): void {
+    const state = this.#blocks(3).map((byte, i) => byte ^ (data[i] as number));
+    this.#key = state.slice(0, 32);
+    this.#counter = state.slice(32);
+  }
+}
+
+const MASK = (1n << 128n) - 1n;
 
 const decapsulate = (secret: Uint8Array, ciphertext: Uint8Array) => kem.decapsulate(secret, ciphertext) as Uint8Array;
 
@@ -44,6 +78,19 @@ describe('sntrup761', () => {
       assert.equal(hex(decapsulate(fromHex(row.secret), fromHex(row.ciphertext))), row.shared);
     });
   }
+
+  it('makes the keys, ciphertext and secret of the known answer test', () => {
+    const seed = new CounterDrbg(Uint8Array.from({ length: 48 }, (_, i) => i)).bytes(48);
+    const drbg = new CounterDrbg(seed);
+    const draw = (length: number) => drbg.bytes(length);
+    const { secret, publicValue } = kem.generate(draw);
+    const made = kem.encapsulate(draw, publicValue);
+    assert.ok('shared' in made);
+    const values = { seed, pk: publicValue, sk: secret, ct: made.ciphertext, ss: made.shared };
+    const lines = Object.entries(values).map(([name, bytes]) => `${name} = ${hex(bytes).toUpperCase()}\n`);
+    const digest = pureProvider.hashes.sha256.digest(utf8(`count = 0\n${lines.join('')}`));
+    assert.equal(hex(digest), rowsOf('known answer test')[0]?.sha256);
+  });
 
   it('gives both sides the same secret, and another one each time', () => {
     const seen = new Set<string>();
