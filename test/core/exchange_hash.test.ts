@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { mpintBody } from '../../src/bytes/mpint.ts';
 import { fromHex, hex } from '../../src/bytes/text.ts';
+import { hashedGroup } from '../../src/core/exchange/group_exchange.ts';
 import { type ExchangeInputs, encodeSecret, exchangeHash } from '../../src/core/exchange_hash.ts';
 import type { HashName } from '../../src/crypto/provider.ts';
 import { crypto, vectors } from './tools.ts';
@@ -38,6 +40,19 @@ const inputs: ExchangeInputs = {
   serverPublic: fromHex(given.serverPublic),
 };
 
+interface GroupRow extends Readonly<Record<'prime' | 'generator' | 'clientPublic' | 'serverPublic', string>> {
+  readonly name: string;
+  readonly hash: HashName;
+  readonly sizes: readonly number[];
+  readonly shared: string;
+  readonly exchangeHash: string;
+}
+
+const { rows: groupExchanges } = vectors<{ readonly rows: readonly GroupRow[] }>(
+  'ssh/keys.json',
+  'group exchange hashes',
+);
+
 describe('encodeSecret', () => {
   for (const row of secrets) {
     it(`${row.name}: as mpint and as string`, () => {
@@ -63,6 +78,20 @@ describe('exchangeHash', () => {
     it(row.name, () => {
       const secret = encodeSecret(fromHex(row.shared), row.secretAs);
       assert.equal(hex(exchangeHash(crypto.hashes[row.hash], inputs, secret)), row.exchangeHash);
+    });
+  }
+
+  for (const row of groupExchanges) {
+    it(`of a group exchange: ${row.name}`, () => {
+      const value = (name: 'clientPublic' | 'serverPublic') => mpintBody(fromHex(row[name]));
+      const group = hashedGroup(row.sizes, {
+        bits: 2048,
+        prime: fromHex(row.prime),
+        generator: fromHex(row.generator),
+      });
+      const values = { group, clientPublic: value('clientPublic'), serverPublic: value('serverPublic') };
+      const secret = encodeSecret(fromHex(row.shared), 'mpint');
+      assert.equal(hex(exchangeHash(crypto.hashes[row.hash], { ...inputs, ...values }, secret)), row.exchangeHash);
     });
   }
 });

@@ -241,6 +241,32 @@ def exchange_rows():
                 }
 
 
+def group_exchange_rows():
+    """RFC 4419 §3: the sizes, p, g, e and f stand between the host key and K; clients older than it send one size."""
+    lines = b"".join(string(EXCHANGE_INPUTS[name]) for name in list(EXCHANGE_INPUTS)[:5])
+    for algorithm in ("sha1", "sha256"):
+        for sizes in ((2048, 3072, 8192), (3072,)):
+            for label, first in (("top bits set", 0xFF), ("top bits clear", 0x7F), ("a zero byte in front", 0)):
+                about = f"{algorithm}, {len(sizes)} sizes, {label}"
+                values = [
+                    int.from_bytes(bytes([first]) + draw(f"{about} {name}", 255), "big")
+                    for name in ("prime", "generator", "client public", "server public")
+                ]
+                shared = bytes([first]) + draw(f"{about} shared", 255)
+                hashed = lines + b"".join(uint32(size) for size in sizes) + b"".join(mpint(each) for each in values)
+                yield {
+                    "name": about,
+                    "hash": algorithm,
+                    "sizes": list(sizes),
+                    **{
+                        name: f"{each:0512x}"
+                        for name, each in zip(("prime", "generator", "clientPublic", "serverPublic"), values)
+                    },
+                    "shared": shared.hex(),
+                    "exchangeHash": hashlib.new(algorithm, hashed + encoded(shared, "mpint")).hexdigest(),
+                }
+
+
 def derive(algorithm, secret, exchange_hash, session_id, letter, size):
     """RFC 4253 §7.2: K1 = HASH(K || H || X || session_id), Kn = HASH(K || H || K1 || ... || Kn-1)."""
     key = hashlib.new(algorithm, secret + exchange_hash + letter.encode() + session_id).digest()
@@ -364,6 +390,7 @@ save(
             about="exchange hashes",
             inputs={name: part.hex() for name, part in EXCHANGE_INPUTS.items()},
         ),
+        group("RFC 4419 §3", group_exchange_rows(), about="group exchange hashes"),
         group("RFC 4253 §7.2", derive_rows(), about="derivations"),
         group("RFC 4253 §6, §7.2", direction_rows(), about="directions"),
     ],

@@ -32,7 +32,7 @@ const ASKED: Request = { least: 2048, wanted: 3072, most: 8192 };
 const SIZES: readonly ModpBits[] = [2048, 3072, 4096, 6144, 8192];
 
 /** What is hashed of a group: the sizes as they were sent, p, g (RFC 4419 §3). */
-function hashed(sizes: readonly number[], { prime, generator }: ModpGroup): Uint8Array {
+export function hashedGroup(sizes: readonly number[], { prime, generator }: ModpGroup): Uint8Array {
   const writer = new Writer(prime.length + 64);
   for (const bits of sizes) writer.u32(bits);
   return writer.mpint(prime).mpint(generator).finish();
@@ -69,7 +69,7 @@ function clientIn(group: ModpGroup, host: MethodHost<ClientEnd>): Method {
         attempt(() => agreement.finish(secret, publicValue)),
         (shared) => {
           wipe(secret);
-          const asked = hashed([ASKED.least, ASKED.wanted, ASKED.most], group);
+          const asked = hashedGroup([ASKED.least, ASKED.wanted, ASKED.most], group);
           const values = { group: asked, clientPublic, serverPublic: publicValue };
           host.finished({ hostKey, signature, values, shared });
         },
@@ -117,7 +117,7 @@ function serverIn(group: ModpGroup, sizes: readonly number[], host: MethodHost<S
         attempt(() => modpAgreement(host.crypto.modularPower, group).respond(host.random, clientPublic)),
         ({ publicValue, shared }) => {
           host.finished({
-            values: { group: hashed(sizes, group), clientPublic, serverPublic: publicValue },
+            values: { group: hashedGroup(sizes, group), clientPublic, serverPublic: publicValue },
             shared,
             reply: (hostKey, signature) => encode(groupExchange.reply, { hostKey, publicValue, signature }),
           });
