@@ -12,14 +12,19 @@ import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { AgentClient } from '../../src/agent/client.ts';
+import { AgentLogin } from '../../src/client/agent_login.ts';
 import type { AuthMethod } from '../../src/client/auth.ts';
 import type { ClientOptions } from '../../src/connect.ts';
+import type { BytePipe } from '../../src/io/pipe.ts';
 import type { Program } from '../../src/server/session.ts';
 import type { SshClient } from '../../src/ssh_client.ts';
 import { options as sshOptions, unavailable as sshUnavailable } from '../support/clients/openssh.ts';
 import { type OwnServer, startOwnServer } from '../support/clients/own_server.ts';
 import { mustRun, run } from '../support/clients/process.ts';
 import { api } from '../support/connect.ts';
+import * as asyncssh from '../support/peers/asyncssh.ts';
+import * as dropbear from '../support/peers/dropbear.ts';
+import * as erlang from '../support/peers/erlang.ts';
 import { type KeyName, keyNames, testKeys } from '../support/peers/keys.ts';
 import * as openssh from '../support/peers/openssh.ts';
 import { type Peer, peerTest, usePeer } from '../support/peers/peer.ts';
@@ -35,7 +40,7 @@ const thorough = isThorough ? {} : { skip: 'done in Node 24' };
 
 function connect(peer: Peer, auth: AuthMethod[], more: Partial<ClientOptions> = {}): Promise<SshClient> {
   const { host, port, username, knownHosts } = peer;
-  const algorithms = { kex: ['curve25519-sha256'] }; // many logins, and this is the quickest
+  const algorithms = { kex: '^curve25519-sha256' }; // many logins, and this is the quickest
   return api.connect({ host, port, username, auth, hostKey: api.knownHosts(knownHosts), algorithms, ...more });
 }
 
@@ -305,4 +310,30 @@ describe('ssh -A to our server', () => {
       ['Cannot reach the agent: The client forwards no agent to this session'],
     );
   });
+});
+
+describe('keys of an agent', () => {
+  const others = [
+    ['Dropbear', dropbear.available(), dropbear.startDropbear],
+    ['asyncssh', asyncssh.available(), asyncssh.startAsyncssh],
+    ['Erlang', erlang.available(), erlang.startErlang],
+  ] as const;
+  for (const [name, reason, start] of others) {
+    it(`are asked about and then sign: ${name}`, { ...peerTest(reason), ...thorough, timeout: LIMIT }, async () => {
+      const peer = await start();
+      try {
+        const rsa = api.parsePrivateKey(readFileSync(peer.keys.rsa.openssh), api.pureProvider);
+        const ring = api.agentOf(api.pureProvider, [api.generateKey('stranger'), rsa]);
+        const open = async (): Promise<BytePipe> => {
+          const [near, far] = api.memoryPipes();
+          api.serveAgent(far, ring);
+          return near;
+        };
+        await using ssh = await connect(peer, [new AgentLogin({ open, mayBeMissing: false })]);
+        assert.deepEqual(ssh.info.authMethods, ['publickey']);
+      } finally {
+        await peer.stop();
+      }
+    });
+  }
 });
