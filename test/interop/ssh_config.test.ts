@@ -239,7 +239,7 @@ describe('ssh_config', () => {
   it('ssh and we agree: files put together by chance', options, async () => {
     const random = seededRandom('ssh_config');
     const pick = <T>(list: readonly T[]): T => list[(random(1)[0] as number) % list.length] as T;
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < 60; round++) {
       const lines = Array.from({ length: 3 + ((random(1)[0] as number) % 9) }, () =>
         pick(pick([heads, bodies, bodies])),
       );

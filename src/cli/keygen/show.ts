@@ -1,7 +1,7 @@
 /** What a certificate says, in the lines of `ssh-keygen -L`. */
 
 import { Reader } from '../../bytes/reader.ts';
-import { printable } from '../../bytes/text.ts';
+import { hex, printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
 import { type Certificate, FOREVER, isCertificateType, parseCertificate } from '../../keys/certificate.ts';
 import { keyFingerprint } from '../../keys/fingerprint.ts';
@@ -60,7 +60,7 @@ function section(title: string, entries: readonly string[]): string[] {
 function optionLine([name, value]: readonly [string, Uint8Array]): string {
   if (FLAGS.includes(name)) return name;
   if (TEXTS.includes(name)) return `${name} ${printable(new Reader(value).string())}`;
-  return `${printable(name)} UNKNOWN OPTION (len ${value.length})`;
+  return `${printable(name)} UNKNOWN OPTION: ${hex(value)} (len ${value.length})`;
 }
 
 function validity({ validAfter, validBefore }: Certificate): string {
