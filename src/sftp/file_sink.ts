@@ -1,10 +1,12 @@
 /**
  * Writes to a local file, each part where it belongs, as it comes. One write runs at a time; what comes meanwhile is
- * gathered, so that a slow disk gets few large writes and a fast one is never waited for. It is copied, once, to memory that
+ * gathered, so that a slow disk gets few large writes and a fast one is never waited for. A fast disk gets large ones, too: what
+ * keeps coming is gathered for some milliseconds. It is copied, once, to memory that
  * is used again: a copy costs less than to collect as much memory as the file is long. Knows no SFTP.
  */
 
 import { type SshError, toSshError } from '../errors.ts';
+import { type Clock, systemClock } from '../io/clock.ts';
 import type { LocalFile } from '../io/local_files.ts';
 import { Extents } from './extents.ts';
 import type { ReadSink, SinkEvents } from './sink.ts';
@@ -13,6 +15,10 @@ import { denseRuns } from './zeros.ts';
 /** Bytes in one write at most, and at first: a small file needs no more. What comes out of order gets no more than it fills. */
 const LARGEST = 512 * 1024;
 const FIRST = 32 * 1024;
+
+/** Bytes that are worth a write at once; fewer wait for more, but no longer than this, and not where nothing more would come. */
+const WORTHWHILE = LARGEST / 2;
+const PATIENCE_MS = 5;
 
 /** Pieces of memory kept to be used again: a write, what is gathered meanwhile, and as much out of order. */
 const SPARE = 4;
@@ -61,6 +67,9 @@ export class FileSink implements ReadSink {
   /** Memory of the largest size that nobody uses. */
   readonly #spare: Uint8Array[] = [];
   #writing: Promise<void> | undefined;
+  #clock: Clock = systemClock;
+  /** Ends the wait for more. */
+  #patience: (() => void) | undefined;
   #events: SinkEvents | undefined;
   #finishing = false;
 
@@ -84,8 +93,9 @@ export class FileSink implements ReadSink {
     return this.#end;
   }
 
-  start(events: SinkEvents): void {
+  start(events: SinkEvents, clock: Clock = systemClock): void {
     this.#events = events;
+    this.#clock = clock;
   }
 
   data(position: number, bytes: Uint8Array): boolean {
@@ -102,8 +112,19 @@ export class FileSink implements ReadSink {
       this.#tail = at + count;
       this.#stretch = run.stretch;
     }
-    this.#next();
+    this.#nextIfWorthwhile();
     return true;
+  }
+
+  #nextIfWorthwhile(): void {
+    if (this.#writing !== undefined) return;
+    const [first, second] = this.#runs;
+    if (first === undefined || second !== undefined || first.length >= WORTHWHILE || this.#finishing) this.#next();
+    else this.#patience ??= this.#clock.after(PATIENCE_MS, () => this.#next());
+  }
+
+  push(): void {
+    this.#next();
   }
 
   /** The run that ends at `position` and has room, or a new one. */
@@ -129,6 +150,7 @@ export class FileSink implements ReadSink {
   }
 
   abandon(): void {
+    this.#patience?.();
     this.#events = undefined;
     this.#runs = [];
     this.#ends.clear();
@@ -146,6 +168,8 @@ export class FileSink implements ReadSink {
   }
 
   #next(): void {
+    this.#patience?.();
+    this.#patience = undefined;
     if (this.#writing !== undefined || this.#events === undefined) return;
     const at = this.#span === Number.POSITIVE_INFINITY ? 0 : this.#firstWithin(this.contiguous);
     const run = this.#runs[at];
@@ -181,7 +205,7 @@ export class FileSink implements ReadSink {
     if (memory.length === LARGEST && this.#spare.length < SPARE) this.#spare.push(memory);
     if (error !== undefined) this.#events?.broken(error);
     else this.#events?.taken(length);
-    this.#next();
+    this.#nextIfWorthwhile();
   }
 
   /** A promise in any case, even if there is nothing to write. */

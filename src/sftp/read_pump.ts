@@ -20,6 +20,9 @@ import { StallGuard } from './stall.ts';
 /** READs that are sent before the first reply; each reply adds one, so the number doubles in a round trip. */
 const FIRST_REQUESTS = 16;
 
+/** A sink may gather the part of the window of which this is the reciprocal: more would stand in the way of what is to come. */
+const MOST_HELD = 4;
+
 /** Replies without a byte in a row, which ask for nothing but being asked again, before the server is called broken. */
 const MAX_EMPTY_REPLIES = 2;
 
@@ -132,7 +135,7 @@ export class ReadPump implements Pump, SinkEvents {
 
   /** Begins; in a turn of the link. */
   start(): void {
-    this.#sink.start(this);
+    this.#sink.start(this, this.#job.link.clock);
     this.#job.link.attach(this);
     if (this.#state.name !== 'asking') return;
     this.#guard.start();
@@ -179,7 +182,9 @@ export class ReadPump implements Pump, SinkEvents {
       this.#sent(block, length);
       link.read(handle, block.position, length, block);
     }
-    if (this.#pending === 0) this.#settle();
+    if (this.#pending > 0) return;
+    this.#settle();
+    if (this.#wants) this.#sink.push?.();
   }
 
   /** Whether data is still of use. */
@@ -266,6 +271,7 @@ export class ReadPump implements Pump, SinkEvents {
       // before the sink hears of them: it may be done with them at once
       link.budget.hold(length);
       link.keep(length, this.#sink.data(position, bytes));
+      if (this.#held > link.budget.limit / MOST_HELD) this.#sink.push?.();
     } else {
       this.#free(bytes.length);
     }

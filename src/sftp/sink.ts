@@ -1,6 +1,7 @@
 /** Where the bytes of a file go that is being read, in the order in which they happen to come. */
 
 import type { SshError } from '../errors.ts';
+import type { Clock } from '../io/clock.ts';
 
 /** What a sink tells the transfer that feeds it. */
 export interface SinkEvents {
@@ -15,7 +16,7 @@ export interface SinkEvents {
 /** Positions are those of the remote file. */
 export interface ReadSink {
   /** Called once, before anything else. */
-  start(events: SinkEvents): void;
+  start(events: SinkEvents, clock: Clock): void;
   /** How many bytes there will be as far as is known; not to be relied on. */
   expect?(length: number): void;
   /**
@@ -23,6 +24,8 @@ export interface ReadSink {
    * now on.
    */
   data(position: number, bytes: Uint8Array): boolean;
+  /** Nothing is asked for until something is `taken`. A sink that gathers lets go of what it has. */
+  push?(): void;
   /** No more data comes; `finished` follows when what is there without a gap is out. */
   finish(): void;
   /** Nothing is wanted any more; no event may follow. */

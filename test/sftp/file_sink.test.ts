@@ -7,6 +7,7 @@ import type { LocalFile } from '../../src/io/local_files.ts';
 import { FileSink } from '../../src/sftp/file_sink.ts';
 import { replayedRandom } from '../support/replayed_random.ts';
 import { patterned } from '../support/scripted_sftp.ts';
+import { VirtualClock } from '../support/virtual_clock.ts';
 
 const KIB = 1024;
 
@@ -112,5 +113,59 @@ describe('FileSink', () => {
       }
       await through(size, order);
     }
+  });
+
+  /** A sink over a fast disk, on a clock that is run by hand, and the lengths of the writes so far. */
+  function overFastDisk(): { sink: FileSink; clock: VirtualClock; writes: number[]; taken: () => number } {
+    const writes: number[] = [];
+    let sum = 0;
+    const write: LocalFile['write'] = async (pieces) => void writes.push(...pieces.map((piece) => piece.length));
+    const sink = new FileSink({ write } as LocalFile, { origin: 0 });
+    const clock = new VirtualClock();
+    const taken = (count: number): void => {
+      sum += count;
+    };
+    sink.start({ taken, finished: () => {}, broken: assert.fail }, clock);
+    return { sink, clock, writes, taken: () => sum };
+  }
+
+  it('makes large writes of small pieces that keep coming, for a fast disk, too', async () => {
+    const { sink, clock, writes, taken } = overFastDisk();
+    for (let at = 0; at < 1024 * KIB; at += 16 * KIB) {
+      sink.data(at, new Uint8Array(16 * KIB));
+      await clock.pass(0);
+    }
+    const kibibytes = writes.map((length) => length / KIB);
+    assert.deepEqual(kibibytes, [32, 32, 64, 128, 256, 256, 256]);
+    assert.equal(taken(), 1024 * KIB);
+    assert.equal(clock.timers, 0);
+  });
+
+  it('writes what is less after 5 ms, at push, and at the end', async () => {
+    const { sink, clock, writes } = overFastDisk();
+    sink.data(0, new Uint8Array(1000));
+    await clock.pass(4);
+    assert.deepEqual(writes, []);
+    await clock.pass(1);
+    assert.deepEqual(writes, [1000]);
+    sink.data(1000, new Uint8Array(2000));
+    sink.push();
+    await clock.pass(0);
+    assert.deepEqual(writes, [1000, 2000]);
+    sink.data(3000, new Uint8Array(3000));
+    sink.finish();
+    await clock.pass(0);
+    assert.deepEqual(writes, [1000, 2000, 3000]);
+    assert.equal(clock.timers, 0);
+  });
+
+  it('sets no timer that outlives it', async () => {
+    const { sink, clock, writes } = overFastDisk();
+    sink.data(0, new Uint8Array(1000));
+    assert.equal(clock.timers, 1);
+    sink.abandon();
+    assert.equal(clock.timers, 0);
+    await clock.pass(100);
+    assert.deepEqual(writes, []);
   });
 });
