@@ -43,7 +43,8 @@ export function signerOfFile(
 ): MaybePromise<Signer> {
   const { name, passphrase } = options;
   const { encrypted, publicBlob = options.publicKey, comment } = peekPrivateKey(file, name);
-  if (!encrypted || typeof passphrase === 'string') return opened(crypto, file, options, passphrase as string);
+  if (!encrypted) return opened(crypto, file, options, undefined);
+  if (typeof passphrase === 'string') return opened(crypto, file, options, passphrase);
   if (publicBlob !== undefined) return locked(publicBlob, comment, name, () => unlock(crypto, file, options));
   return passphrase === undefined ? opened(crypto, file, options, undefined) : unlock(crypto, file, options);
 }
