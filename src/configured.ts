@@ -110,6 +110,7 @@ async function optionsOf(
     hostKey: policyOf(config, parts, askHostKey),
     identitiesOnly: config.identitiesOnly,
     ...algorithmsOf(config, compression),
+    ...hostKeyOrderOf(config),
     ...(connect === undefined ? {} : { timeouts: { connect } }),
     ...(alive ? { keepalive: keepaliveOf(config) } : {}),
     ...(crypto === undefined ? {} : { crypto }),
@@ -150,6 +151,11 @@ function algorithmsOf(
     ...(signatures === undefined ? {} : { signatures: signaturesOf(config, signatures) }),
     ...(config.compression && compression !== undefined ? { compression } : {}),
   };
+}
+
+/** As OpenSSH: an order that somebody has written stays, whatever keys the host is known under. */
+function hostKeyOrderOf({ algorithms: { hostKeys } }: HostConfig): Pick<ClientOptions, 'hostKeyOrder'> {
+  return hostKeys === undefined || /^[-+]/.test(hostKeys) ? {} : { hostKeyOrder: 'fixed' };
 }
 
 const KEYWORDS = {

@@ -118,6 +118,13 @@ describe('sshConfig', () => {
     await assert.rejects(optionsFor('MACs umac-64@openssh.com'), { code: 'not-supported', message });
   });
 
+  it('keeps an order of host keys that is written, and lets known ones go first otherwise', async () => {
+    assert.equal((await optionsFor('HostKeyAlgorithms rsa-sha2-512,ssh-ed25519')).hostKeyOrder, 'fixed');
+    assert.equal((await optionsFor('HostKeyAlgorithms ^rsa-sha2-512')).hostKeyOrder, 'fixed');
+    assert.equal((await optionsFor('HostKeyAlgorithms +ssh-rsa')).hostKeyOrder, undefined);
+    assert.equal((await optionsFor('')).hostKeyOrder, undefined);
+  });
+
   it('has signatures of users by plain names', async () => {
     const signatures = async (list: string): Promise<readonly string[] | undefined> =>
       (await optionsFor(`PubkeyAcceptedAlgorithms ${list}`)).signatures;
