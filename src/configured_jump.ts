@@ -34,7 +34,7 @@ export function dialThrough(jumps: readonly JumpHost[], trail: readonly string[]
   return async ({ host, port, signal }) => {
     const options = [
       ...(last.port === undefined ? [] : [`Port=${last.port}`]),
-      ...(before.length === 0 ? [] : [`ProxyJump=${before.map(written).join(',')}`]),
+      ...(before.length === 0 ? [] : [`ProxyJump=${quoted(before.map(written).join(','))}`]),
     ];
     const config = await parts.configOf(last.host, last.user, options);
     const name = stationName(config);
@@ -65,6 +65,11 @@ function through(error: unknown, name: string): unknown {
     ...(phase === undefined ? {} : { phase }),
     cause: error,
   });
+}
+
+/** As one argument of a line, with nothing in it that stands for something else. */
+function quoted(text: string): string {
+  return `"${text.replaceAll('%', '%%').replace(/[\\"]/g, '\\$&')}"`;
 }
 
 /** What is absent is left to the configuration of that server. */

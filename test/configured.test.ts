@@ -350,6 +350,14 @@ Host *
     assert.deepEqual(net.dialled, []);
   });
 
+  it('hands on servers whose users have odd names', async () => {
+    const net = await netOf('a:22', 'b:22', 'c:22');
+    const odd = `Host c\n  ProxyJump 'x"%%\\ #y@a,b'\nHost *\n  StrictHostKeyChecking accept-new`;
+    const options = await sshConfigWith(partsOf(odd, textFile(), net), 'c', { login: login() });
+    const message = /^Through ada@b:22: Through .*@a:22: Login as "x"%\\ #y" failed/;
+    await assert.rejects(connect(net, options), { code: 'auth-failed', message });
+  });
+
   it('takes options for the host itself only, and the same files', async () => {
     const parts = partsOf(config, textFile());
     const { proxyJump, port } = await hostConfigWith(parts, 'box', { options: ['Port=5', 'ProxyJump=none'] });

@@ -148,7 +148,13 @@ class Result {
     if (proxy === undefined || !('jump' in proxy)) return { proxyJump: [] };
     const bad = (what: string): Error => badConfig(this.#origin('proxyjump'), what);
     const expand = (text: string): string => expandTokens(text, this.#tokens, bad);
-    return { proxyJump: proxy.jump.map((each) => ({ ...each, host: expand(each.host) })) };
+    return {
+      proxyJump: proxy.jump.map(({ user, host, port }) => ({
+        ...(user === undefined ? {} : { user: expand(user) }),
+        host: expand(host),
+        ...(port === undefined ? {} : { port }),
+      })),
+    };
   }
 
   #trust(): Pick<
