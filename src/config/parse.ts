@@ -77,7 +77,7 @@ export function badConfig(place: ConfigPlace, what: string): SshError {
 function parseLine(text: string, place: ConfigPlace): ConfigLine | undefined {
   if (text.length > MAX_CONFIG_LINE) throw badConfig(place, `the line is longer than ${MAX_CONFIG_LINE} characters`);
   if (text.includes('\0')) throw badConfig(place, 'the line holds a null byte');
-  const line = text.replace(/[ \t\r\n\f]+$/, '');
+  const line = withoutEnd(text);
   let taken = takeWord(line);
   if (taken?.word === '' && taken.rest !== undefined) taken = takeWord(taken.rest);
   if (taken === undefined) throw badConfig(place, 'a quotation mark is not closed');
@@ -87,4 +87,11 @@ function parseLine(text: string, place: ConfigPlace): ConfigLine | undefined {
   if (args === undefined) throw badConfig(place, `${printable(word, 40)}: a quotation mark is not closed`);
   if (rest === '') throw badConfig(place, `${printable(word, 40)} has no value`);
   return { keyword: word.toLowerCase(), args, rest, line: place.line };
+}
+
+/** The line without the blanks at its end; a loop, since a pattern would look at each run of blanks in it. */
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && ' \t\r\n\f'.includes(text[end - 1] as string)) end--;
+  return text.slice(0, end);
 }

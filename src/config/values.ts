@@ -81,7 +81,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d
 export const time: ReadValue<number> = (args, bad) => {
   const value = one(args);
   if (value === 'none') return 0;
-  const parts = /^(?:\d{1,10}[smhdw]?)+$/i.test(value) ? [...value.matchAll(/(\d+)([smhdw]?)/gi)] : [];
+  const parts = /^(?:\d+[smhdw])*\d*$/i.test(value) ? [...value.matchAll(/(\d+)([smhdw]?)/gi)] : [];
   const seconds = parts.map(([, digits, unit]) => Number(digits) * (UNITS[(unit as string).toLowerCase()] as number));
   const sum = seconds.reduce((total, each) => total + each, 0);
   if (parts.length > 0 && sum <= MAX_COUNT) return sum;

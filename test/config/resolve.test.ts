@@ -4,6 +4,8 @@ import type { HostConfig } from '../../src/config/host_config.ts';
 import { type ConfigFile, parseConfig, parseConfigOptions } from '../../src/config/parse.ts';
 import { type ConfigQuery, resolveConfig } from '../../src/config/resolve.ts';
 import { pureProvider } from '../../src/crypto/pure/index.ts';
+import { SshError } from '../../src/errors.ts';
+import { seededRandom } from '../support/random.ts';
 
 const query: ConfigQuery = {
   host: 'box',
@@ -15,9 +17,9 @@ const query: ConfigQuery = {
   crypto: pureProvider,
 };
 
-function resolve(text: string | readonly ConfigFile[], more: Partial<ConfigQuery> = {}): Promise<HostConfig> {
+async function resolve(text: string | readonly ConfigFile[], more: Partial<ConfigQuery> = {}): Promise<HostConfig> {
   const files = typeof text === 'string' ? [parseConfig(text, '/c')] : text;
-  return resolveConfig(files, { ...query, ...more });
+  return await resolveConfig(files, { ...query, ...more });
 }
 
 describe('resolveConfig', () => {
@@ -150,5 +152,68 @@ describe('resolveConfig', () => {
       ['Include x', /^\/c:1: Include needs files to be read/],
     ];
     for (const [text, message] of rows) await assert.rejects(resolve(text), { code: 'bad-config', message });
+  });
+
+  it('takes any text, or says what is wrong with it, in little time', async () => {
+    const random = seededRandom('any text');
+    const words = [
+      'Host',
+      'Match',
+      'Include',
+      'Port',
+      'IdentityFile',
+      'ProxyJump',
+      'final',
+      'exec',
+      'all',
+      '=',
+      '"',
+      "'",
+      '\\',
+    ];
+    const parts = [
+      ...words,
+      ' ',
+      ' ',
+      '\n',
+      '\n',
+      '#',
+      '%h',
+      '%',
+      '${',
+      '}',
+      '*',
+      '!',
+      ',',
+      'a',
+      '1m',
+      '~',
+      '\t',
+      '\r',
+      '@',
+      ':',
+      '[',
+    ];
+    for (let round = 0; round < 500; round++) {
+      const text = Array.from(random(40), (byte) => parts[byte % parts.length]).join('');
+      await resolve(text, { matchExec: () => false }).catch((error: SshError) => {
+        assert.ok(
+          error instanceof SshError && ['bad-config', 'not-supported'].includes(error.code),
+          `${text}: ${error}`,
+        );
+      });
+    }
+    const long = 16_000;
+    for (const text of [
+      '1'.repeat(long),
+      `a${' '.repeat(long)}b`,
+      'a,'.repeat(long / 2),
+      '*a'.repeat(long / 2),
+      '%%'.repeat(long / 2),
+    ]) {
+      for (const keyword of ['ConnectTimeout', 'Ciphers', 'Host', 'ProxyJump', 'HostName', 'IdentityFile']) {
+        await resolve(`${keyword} ${text}!`).catch((error: SshError) => assert.equal(error.code, 'bad-config'));
+      }
+    }
   });
 });

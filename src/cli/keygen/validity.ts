@@ -38,7 +38,7 @@ function moment(text: string, whole: string): Moment {
   if (text === 'always') return { at: 0n };
   if (text === 'forever') return { at: FOREVER };
   if (/^0x[0-9a-f]{1,16}$/i.test(text)) return { at: BigInt(text) };
-  const relative = /^([-+])((?:\d{1,9}[smhdw]?)+)$/i.exec(text);
+  const relative = /^([-+])(?=\d)((?:\d{1,9}[smhdw])*(?:\d{1,9})?)$/i.exec(text);
   if (relative !== null) {
     const parts = [...(relative[2] as string).matchAll(/(\d+)([smhdw]?)/gi)];
     const seconds = parts.map(([, digits, unit]) => Number(digits) * (UNITS[(unit as string).toLowerCase()] as number));
