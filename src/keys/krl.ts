@@ -11,8 +11,9 @@ import { decodeLenient, fromBase64, printable, utf8 } from '../bytes/text.ts';
 import { Writer } from '../bytes/writer.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
+import { isCertificateType } from './certificate.ts';
 import { keyTypeOf } from './public_key.ts';
-import type { ShownKey } from './shown_key.ts';
+import { parseShownKey, type ShownKey } from './shown_key.ts';
 
 /** Largest list in bytes; half a million revoked keys by their SHA-256. A limit on memory, and on the time of a search. */
 export const MAX_KRL: number = 16 * 1024 * 1024;
@@ -93,8 +94,9 @@ export function parseKrl(bytes: Uint8Array): Krl {
 }
 
 /**
- * What `parseKrl` reads, or a plain list: a public key, also that of an authority, in each line that is neither empty nor a comment.
- * Throws `decode` where a line is something else: a key that is meant to be revoked must not be missed.
+ * What `parseKrl` reads, or a plain list: a public key, also that of an authority, in each line that is neither empty nor a comment;
+ * of a certificate it is the key in it that is revoked, as in OpenSSH. Throws `decode` where a line is something else: a key that is
+ * meant to be revoked must not be missed.
  */
 export function parseRevoked(bytes: Uint8Array): Krl {
   if (isKrl(bytes)) return parseKrl(bytes);
@@ -117,7 +119,14 @@ function readLine(line: string, number: number): Uint8Array {
   if (blob === undefined || type === '' || !equalBytes(blob.subarray(0, start.length), start)) {
     throw new DecodeError(`Line ${number} of the revoked keys is no public key: '${printable(line, 40)}'`);
   }
-  return blob;
+  try {
+    return parseShownKey(blob).key.blob;
+  } catch (error) {
+    if (!(error instanceof SshError)) throw error;
+    // a type that is not known is compared as it stands
+    if (error.code === 'not-supported' && !isCertificateType(type)) return blob;
+    throw new DecodeError(`Line ${number} of the revoked keys: ${error.message}`);
+  }
 }
 
 function checkSize(bytes: Uint8Array): void {

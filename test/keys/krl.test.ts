@@ -6,7 +6,8 @@ import { utf8 } from '../../src/bytes/text.ts';
 import { Writer } from '../../src/bytes/writer.ts';
 import { SshError } from '../../src/errors.ts';
 import { isKrl, type Krl, MAX_KRL, parseKrl, parseRevoked, revocationOf } from '../../src/keys/krl.ts';
-import { parseShownKey, type ShownKey } from '../../src/keys/shown_key.ts';
+import { formatPublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { parseShownKey, type ShownKey, shownKey } from '../../src/keys/shown_key.ts';
 import { root } from '../support/root.ts';
 import { isThorough } from '../support/thorough.ts';
 import { bytes, crypto, inScratch, noKeygen, output, publicBlob, publicRows, run, sshError } from './tools.ts';
@@ -200,12 +201,32 @@ describe('parseRevoked', () => {
     assert.equal(why(parseRevoked(none), 'ed25519'), undefined);
   });
 
+  it('takes a certificate for the key in it', () => {
+    const blob = subject('cert-of-key').blob;
+    const list = parseRevoked(utf8(formatPublicKeyLine(blob)));
+    assert.equal(why(list, 'cert-of-key'), 'key');
+    assert.equal(revocationOf(crypto, list, shownKey(subject('cert-of-key').key))?.what, 'key');
+    assert.equal(why(list, 'cert-5'), undefined);
+  });
+
+  it('compares keys of types that are not known as they are', () => {
+    const blob = new Writer().string('ssh-unknown').string('key').finish();
+    const list = parseRevoked(utf8(formatPublicKeyLine(blob)));
+    assert.equal(
+      revocationOf(crypto, list, { ...subject('ed25519'), key: { ...subject('ed25519').key, blob } })?.what,
+      'key',
+    );
+  });
+
   it('misses no line that it cannot read', () => {
     for (const wrong of [
       'nonsense',
       'ssh-ed25519 ????',
       'ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIA==',
       'ssh-ed25519 AAAA',
+      line('ed25519').slice(0, 50),
+      line('ed25519').replace(/^(\S+ \S+).*$/, '$1AAAA'),
+      formatPublicKeyLine(subject('cert-5').blob.subarray(0, 200)),
       '@revoked x y',
     ]) {
       assert.throws(() => parseRevoked(utf8(`${line('ed25519')}\n${wrong}\n`)), sshError('decode', /Line 2/), wrong);
