@@ -39,6 +39,7 @@ function mlkem(title: string, pure: Kem, prefixes: Prefixes, open: NonNullable<t
     secretSize: SEED_SIZE,
     generate(random) {
       const secret = random(SEED_SIZE);
+      expectLength(secret, SEED_SIZE, `${title} seed`);
       const der = nodeCrypto.createPublicKey(privateKey(prefixes, secret)).export({ format: 'der', type: 'spki' });
       return { secret, publicValue: plain(der.subarray(prefixes.publicKey.length)) };
     },
