@@ -119,7 +119,7 @@ function parseLine(fields: readonly string[]): Omit<KnownHostsEntry, 'source' | 
   try {
     const key = parsePublicKey(blob);
     if (key.type !== type) return `A key of type ${key.type} under the name of ${printable(type, 64)}`;
-    return { marker, names, keyType: type, blob };
+    return { marker, names, keyType: type, blob: key.blob };
   } catch (error) {
     if (error instanceof SshError) return error.message;
     throw error;

@@ -52,7 +52,9 @@ export type PublicKeyParts =
       readonly application: string;
     };
 
-/** A public key, and its blob as SSH sends it. The bytes are its own. */
+/**
+ * A public key, and its blob as SSH writes it: the same key has the same blob, however it came. The bytes are its own.
+ */
 export type PublicKey = PublicKeyParts & { readonly blob: Uint8Array };
 
 /** Key types that puressh computes with. */
@@ -73,7 +75,8 @@ export function parsePublicKey(blob: Uint8Array, crypto?: Pick<CryptoProvider, '
   const type = readType(reader);
   const parts = readKeyParts(reader, type, crypto);
   reader.expectEnd(`${type} key`);
-  return { ...parts, blob: own };
+  // zeros before the numbers of RSA make another blob, but no other key: what is trusted or revoked by blob must be the same
+  return { ...parts, blob: parts.type === 'ssh-rsa' ? copy(encodePublicKey(parts)) : own };
 }
 
 /** The key type that `blob` starts with; nothing else of it is looked at. Throws `decode` if there is none. */

@@ -1,5 +1,6 @@
 /** A key as it comes over the line: a plain one, or one with a certificate. Must not know who trusts it. */
 
+import { copy } from '../bytes/bytes.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { type Certificate, isCertificateType, parseCertificate } from './certificate.ts';
 import { keyTypeOf, type PublicKey, parsePublicKey } from './public_key.ts';
@@ -9,6 +10,7 @@ import { signatureAlgorithms, verifySignature } from './signature.ts';
 export interface ShownKey {
   /** The type that the blob begins with; of a certificate `…-cert-v01@openssh.com`. */
   readonly type: string;
+  /** As it came, which is what signatures cover. */
   readonly blob: Uint8Array;
   /** The key itself, never a certificate. */
   readonly key: PublicKey;
@@ -22,7 +24,7 @@ export function parseShownKey(blob: Uint8Array, crypto?: Pick<CryptoProvider, 'e
     const certificate = parseCertificate(blob, crypto);
     return { type: certificate.type, blob: certificate.blob, key: certificate.key, certificate };
   }
-  return shownKey(parsePublicKey(blob, crypto));
+  return { ...shownKey(parsePublicKey(blob, crypto)), blob: copy(blob) };
 }
 
 /** A plain key as it is shown. */

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { concat } from '../../src/bytes/bytes.ts';
-import { fromHex, hex } from '../../src/bytes/text.ts';
+import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
 import { Writer } from '../../src/bytes/writer.ts';
 import { SshError } from '../../src/errors.ts';
+import { parseKnownHosts } from '../../src/keys/known_hosts.ts';
+import { parseRevoked, revocationOf } from '../../src/keys/krl.ts';
 import {
   encodePublicKey,
   fingerprint,
@@ -12,7 +14,8 @@ import {
   parseFingerprint,
   parsePublicKey,
 } from '../../src/keys/public_key.ts';
-import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { formatPublicKeyLine, parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { parseShownKey } from '../../src/keys/shown_key.ts';
 import { crypto, generate, inScratch, keyTypes, noKeygen, output, publicBlob, publicRows, sshError } from './tools.ts';
 
 /** The outcome of parsing bytes that may be damaged: the key's blob, or the error's code. */
@@ -129,6 +132,16 @@ describe('parsePublicKey', () => {
     const zeros = (number: Uint8Array) => concat(new Uint8Array(3), number);
     const padded = new Writer().string('ssh-rsa').string(zeros(exponent)).string(zeros(modulus)).finish();
     assert.deepEqual(encodePublicKey(parsePublicKey(padded)), publicBlob('rsa1024'));
+    // by which it is trusted and revoked
+    assert.deepEqual(parsePublicKey(padded).blob, publicBlob('rsa1024'));
+    const shown = parseShownKey(padded);
+    assert.deepEqual([shown.blob, shown.key.blob], [padded, publicBlob('rsa1024')]);
+    assert.equal(
+      revocationOf(crypto, parseRevoked(utf8(formatPublicKeyLine(publicBlob('rsa1024')))), shown)?.what,
+      'key',
+    );
+    const { entries } = parseKnownHosts(`@revoked * ${formatPublicKeyLine(padded)}`);
+    assert.deepEqual(entries[0]?.blob, publicBlob('rsa1024'));
   });
 });
 
