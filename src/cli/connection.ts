@@ -13,6 +13,7 @@ import type { ConfiguredOptions, SshConfigOptions } from '../configured.ts';
 import { SshError, type SshErrorCode } from '../errors.ts';
 import type { SshClient } from '../ssh_client.ts';
 import { fileError } from '../transports/file_error.ts';
+import { loadCompression } from './compression.ts';
 import type { AlgorithmChoice, ConnectionChoice, TrustChoice } from './connection_args.ts';
 import { Deadline } from './deadline.ts';
 import { type Library, loadLibrary } from './entry.ts';
@@ -64,6 +65,7 @@ export async function openEarly(
   const skipped: Skipped[] = [];
   const configured = await library.connectOptions(config, {
     ...source,
+    compression: config.compression ? await loadCompression() : undefined,
     crypto: choice.crypto,
     onSkipped: (name, error) => void skipped.push({ name, error }),
     login: await loginOf(library, choice, questions, config),
@@ -94,10 +96,11 @@ export async function openEarly(
 /** Which configuration is read; keys that the command line names take the place of the usual ones. */
 function sourceOf(
   { username }: HostTarget,
-  { port, identities, config, configLines, matchExec }: ConnectionChoice,
+  { port, identities, config, configLines, compress, matchExec }: ConnectionChoice,
 ): Pick<SshConfigOptions, 'file' | 'options' | 'user' | 'matchExec'> {
   const lines = [
     ...(port === undefined ? [] : [`Port=${port}`]),
+    ...(compress ? ['Compression=yes'] : []),
     ...configLines,
     ...(identities.length === 0 ? [] : ['IdentityFile=none']),
   ];

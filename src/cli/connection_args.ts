@@ -27,6 +27,8 @@ export interface ConnectionChoice {
   readonly config?: string;
   /** Lines of configuration that come before any file. */
   readonly configLines: readonly string[];
+  /** Whether to compress; otherwise as the configuration says. */
+  readonly compress: boolean;
   /** Whether commands of `Match exec` may be run. */
   readonly matchExec: boolean;
   /** Paths of private keys; empty: the user's own. */
@@ -47,6 +49,7 @@ export const connectionOptions = {
   identity: { type: 'string', short: 'i', multiple: true },
   config: { type: 'string', short: 'F' },
   option: { type: 'string', short: 'o', multiple: true },
+  compress: { type: 'boolean', short: 'C' },
   'match-exec': { type: 'boolean' },
   'password-stdin': { type: 'boolean' },
   'known-hosts': { type: 'string' },
@@ -71,6 +74,7 @@ export function connectionChoice(values: Values): ConnectionChoice {
     ...(values.port === undefined ? {} : { port: whole('-P', values.port, 1, 65535) }),
     ...configChoice(values),
     identities: (values.identity ?? []) as readonly string[],
+    compress: values.compress === true,
     passwordStdin: values['password-stdin'] === true,
     trust: trustChoice(values),
     crypto: cryptoOf(values),

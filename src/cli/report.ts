@@ -13,6 +13,8 @@ export interface AlgorithmReport {
   readonly cipher: string;
   /** `null` where the cipher authenticates by itself, as AES-GCM and ChaCha20-Poly1305 do. */
   readonly mac: string | null;
+  /** `none`, or as in RFC 4253 §6.2. */
+  readonly compression: string;
 }
 
 /** The object of `get --json` and `put --json`. */
@@ -91,8 +93,8 @@ export function transferReport(summary: Summary, facts: ReportFacts, algorithms:
 /** The algorithms that protect what goes in `direction`. */
 export function algorithmReport(negotiated: Negotiated, direction: 'toClient' | 'toServer'): AlgorithmReport {
   const { kex, hostKey } = negotiated;
-  const { cipher, mac } = negotiated[direction];
-  return { kex, hostKey, cipher, mac: mac ?? null };
+  const { cipher, mac, compression } = negotiated[direction];
+  return { kex, hostKey, cipher, mac: mac ?? null, compression };
 }
 
 export function rounded(value: number, digits: number): number {

@@ -7,6 +7,7 @@ const CONNECTION = `Connection:
   -i, --identity FILE        private key to log in with, instead of the usual keys in ~/.ssh; may be repeated
   -F, --config FILE          ssh_config file, instead of ~/.ssh/config and /etc/ssh/ssh_config; none: no file
   -o, --option KEY=VALUE     a line of ssh_config that comes before any file; may be repeated
+  -C, --compress             compress what is sent, and ask for that; worth it on slow lines only
       --match-exec           run the commands of Match exec in those files
       --password-stdin       log in with the password in the first line of standard input
       --known-hosts FILE     trust the host keys in FILE instead of what the configuration says

@@ -11,6 +11,7 @@ function parse(line: string): Command {
 
 const connection = {
   configLines: [],
+  compress: false,
   matchExec: false,
   identities: [],
   passwordStdin: false,
@@ -42,6 +43,13 @@ describe('parseCommand', () => {
     });
   });
 
+  it('reads --compress', () => {
+    for (const option of ['-C', '--compress']) {
+      const command = parse(`ls ${option} host:x`);
+      assert.ok('connection' in command && command.connection.compress);
+    }
+  });
+
   it('takes lists of algorithms that change the default ones as they are', () => {
     for (const text of ['+a,b', '-a*', '^a']) {
       const command = parse(`ls --kex=${text} --mac m,n host:x`);
@@ -53,7 +61,7 @@ describe('parseCommand', () => {
   it('reads get with every option', () => {
     const line =
       'get -P 2222 -i one -i two -F cf -o User=eve --option Port_7 --match-exec -R 1 --known-hosts kh --accept-new --crypto pure --cipher aes128-ctr,aes256-ctr ' +
-      '--kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q --trust-eof ' +
+      '-C --kex k --mac m --host-key h --password-stdin --timeout 2.5 --json -q --trust-eof ' +
       '-r -p --overwrite newer --exclude *.o --exclude /tmp --symlinks copy --request-size 64k --window 1M ' +
       '--max-window 1G ada@[::1]:x y';
     assert.deepEqual(parseCommand(line.split(' ').map((word) => word.replace('_', ' '))), {
@@ -77,6 +85,7 @@ describe('parseCommand', () => {
       connection: {
         port: 2222,
         config: 'cf',
+        compress: true,
         configLines: ['User=eve', 'Port 7'],
         matchExec: true,
         identities: ['one', 'two'],

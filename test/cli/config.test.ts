@@ -44,11 +44,23 @@ describe('ssh_config', () => {
     const HOME = homeWith(`${entry('box', box.peer).replace(/Port \d+/, 'Port 1')}Ciphers aes256-gcm@openssh.com\n`);
     const env = { HOME };
     const port = String(box.peer.port);
-    const own = ['run', '--json', '-P', port, '-o', 'Port=2', '--mac', 'hmac-sha2-512', '-o', 'Ciphers=aes128-ctr'];
+    const own = [
+      'run',
+      '--json',
+      '-P',
+      port,
+      '-o',
+      'Port=2',
+      '-C',
+      '--mac',
+      'hmac-sha2-512',
+      '-o',
+      'Ciphers=aes128-ctr',
+    ];
     const both = await runCli([...own, 'box', 'true'], { env });
     assert.equal(both.status, 0, both.stderr);
-    const { cipher, mac } = JSON.parse(both.stdout.toString()).algorithms;
-    assert.deepEqual([cipher, mac], ['aes128-ctr', 'hmac-sha2-512']);
+    const { cipher, mac, compression } = JSON.parse(both.stdout.toString()).algorithms;
+    assert.deepEqual([cipher, mac, compression], ['aes128-ctr', 'hmac-sha2-512', 'zlib@openssh.com']);
   });
 
   it('says where a mistake is, and what is not followed', options, async () => {

@@ -24,6 +24,7 @@ describe('algorithmReport', () => {
       hostKey: 'ssh-ed25519',
       cipher: 'aes256-ctr',
       mac: 'hmac-sha2-256',
+      compression: 'none',
     });
   });
   it('has null for the MAC of a cipher that authenticates by itself', () => {
