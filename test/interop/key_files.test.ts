@@ -12,12 +12,13 @@ import { keyPairOf, type PrivateKey, type PrivateKeySecret } from '../../src/key
 import { parsePrivateKey } from '../../src/keys/private_key.ts';
 import { formatPrivateKey, type PrivateKeyFormat } from '../../src/keys/private_key_format.ts';
 import { formatPublicKey, parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
+import type { KeyFileOptions } from '../../src/transports/key_file.ts';
 import { inScratch, output, without } from '../keys/tools.ts';
 import { api } from '../support/connect.ts';
 import * as asyncssh from '../support/peers/asyncssh.ts';
 import { type KeyName, keyNames, testKeys } from '../support/peers/keys.ts';
 import * as openssh from '../support/peers/openssh.ts';
-import { usePeer } from '../support/peers/peer.ts';
+import { type Peer, usePeer } from '../support/peers/peer.ts';
 import { isThorough } from '../support/thorough.ts';
 
 const crypto = nodeProvider();
@@ -55,6 +56,7 @@ const openssl =
 
 /** Formats by who writes them; those that keep no comment are marked. */
 const formats: Readonly<Record<string, { readonly make: Make; readonly comment: boolean; readonly not?: RegExp }>> = {
+  'openssh-key-v1 of ssh-keygen, plain': { make: keygen('-N', ''), comment: true },
   'openssh-key-v1 of ssh-keygen': { make: keygen('-N', passphrase, '-a', '2'), comment: true },
   'openssh-key-v1 of ssh-keygen, chacha20': {
     make: keygen('-N', passphrase, '-a', '1', '-Z', 'chacha20-poly1305@openssh.com'),
@@ -63,8 +65,10 @@ const formats: Readonly<Record<string, { readonly make: Make; readonly comment: 
   'PEM of ssh-keygen': { make: keygen('-N', '', '-m', 'PEM'), comment: false, not: /ed25519/ },
   'PEM of ssh-keygen, encrypted': { make: keygen('-N', passphrase, '-m', 'PEM'), comment: false, not: /ed25519/ },
   'PKCS#8 of ssh-keygen, encrypted': { make: keygen('-N', passphrase, '-m', 'PKCS8'), comment: false, not: /ed25519/ },
+  'PKCS#8 of ssh-keygen, plain': { make: keygen('-N', '', '-m', 'PKCS8'), comment: false, not: /ed25519/ },
   'PPK 3 of puttygen': { make: puttygen('private', 'empty'), comment: true },
   'PPK 3 of puttygen, encrypted': { make: puttygen('private', 'passphrase', ...cheap), comment: true },
+  'PPK 2 of puttygen': { make: puttygen('private', 'empty', '--ppk-param', 'version=2'), comment: true },
   'PPK 2 of puttygen, encrypted': {
     make: puttygen('private', 'passphrase', '--ppk-param', 'version=2'),
     comment: true,
@@ -72,12 +76,14 @@ const formats: Readonly<Record<string, { readonly make: Make; readonly comment: 
   'openssh-key-v1 of puttygen, encrypted': {
     make: puttygen('private-openssh-new', 'passphrase'),
     comment: true,
-    not: /ecdsa/,
   },
   'PEM of puttygen, encrypted': { make: puttygen('private-openssh', 'passphrase'), comment: false, not: /ed25519/ },
+  'PEM of puttygen, plain': { make: puttygen('private-openssh', 'empty'), comment: false, not: /ed25519/ },
+  'PKCS#8 of openssl, plain': { make: openssl('pkey'), comment: false },
   'PKCS#8 of openssl, PBKDF2': { make: openssl('pkcs8', '-topk8', '-v2', 'aes-192-cbc'), comment: false },
   'PKCS#8 of openssl, scrypt': { make: openssl('pkcs8', '-topk8', '-scrypt'), comment: false },
   'PKCS#8 of openssl, triple DES': { make: openssl('pkcs8', '-topk8', '-v2', 'des3'), comment: false },
+  'PEM of openssl, plain': { make: openssl('pkey', '-traditional'), comment: false, not: /ed25519/ },
   'PEM of openssl, AES-256': { make: openssl('pkey', '-traditional', '-aes256'), comment: false, not: /ed25519/ },
 };
 
@@ -95,10 +101,13 @@ function original(name: KeyName): { readonly key: PrivateKey; readonly path: str
 }
 
 describe('key files of other tools', () => {
+  const server = usePeer(skip, () => openssh.startSshd());
+
   for (const [format, { make, comment, not }] of Object.entries(formats)) {
-    it(`open: ${format}`, { ...(skip === undefined ? {} : { skip }) }, () =>
-      inFolder((path) => {
-        for (const name of keyNames.filter((each) => not?.test(each) !== true)) {
+    it(`open, and log in: ${format}`, { ...server.options, timeout: 60_000 }, () =>
+      inFolder(async (path) => {
+        const names = keyNames.filter((each) => not?.test(each) !== true);
+        for (const name of names) {
           const { key, path: from } = original(name);
           make(path, from, path(name));
           const read = parsePrivateKey(readFileSync(path(name)), crypto, { passphrase });
@@ -106,34 +115,28 @@ describe('key files of other tools', () => {
           assert.deepEqual(read.secret(), key.secret(), name);
           assert.equal(read.comment, comment ? key.comment : '', name);
         }
+        await Promise.all(names.map((name) => logIn(server.peer, path(name), { passphrase })));
       }),
     );
   }
+
+  it('log in with a passphrase that is asked for until it is right', { ...server.options, timeout: 30_000 }, () =>
+    inFolder(async (path) => {
+      formats['PKCS#8 of openssl, scrypt']?.make(path, original('ecdsa384').path, path('key'));
+      const given = ['wrong', passphrase];
+      await logIn(server.peer, path('key'), { passphrase: () => given.shift() as string });
+      assert.deepEqual(given, []);
+    }),
+  );
 });
 
-describe('key files at a login', () => {
-  const server = usePeer(skip, () => openssh.startSshd());
-  const ways: readonly (readonly [KeyName, string])[] = [
-    ['ed25519', 'openssh-key-v1 of ssh-keygen'],
-    ['ecdsa256', 'PPK 3 of puttygen, encrypted'],
-    ['ecdsa384', 'PKCS#8 of openssl, scrypt'],
-    ['ecdsa521', 'PEM of ssh-keygen, encrypted'],
-    ['rsa', 'PPK 2 of puttygen, encrypted'],
-    ['rsa', 'PEM of ssh-keygen'],
-  ];
-  for (const [name, format] of ways) {
-    it(`open for the server: ${name}, ${format}`, { ...server.options, timeout: 30_000 }, () =>
-      inFolder(async (path) => {
-        formats[format]?.make(path, original(name).path, path('key'));
-        const { host, port, username, knownHosts } = server.peer;
-        const given = ['wrong', passphrase];
-        const auth = [api.keyFile(path('key'), { passphrase: () => given.shift() as string })];
-        await using ssh = await api.connect({ host, port, username, auth, hostKey: api.knownHosts(knownHosts) });
-        assert.equal((await ssh.run('exit 3')).code, 3);
-      }),
-    );
-  }
-});
+/** Logs in with a key file and nothing else. */
+async function logIn(peer: Peer, path: string, options: KeyFileOptions): Promise<void> {
+  const { host, port, username, knownHosts } = peer;
+  const auth = [api.keyFile(path, options)];
+  await using ssh = await api.connect({ host, port, username, auth, hostKey: api.knownHosts(knownHosts) });
+  assert.deepEqual(ssh.info.authMethods, ['publickey']);
+}
 
 describe('key files for other tools', () => {
   const comment = 'me at hôme';
