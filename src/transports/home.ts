@@ -4,7 +4,7 @@ import { equalBytes } from '../bytes/bytes.ts';
 import { decodeLenient, decodeUtf8, fromLatin1, latin1, utf8 } from '../bytes/text.ts';
 import type { TextFile } from '../client/known_hosts_policy.ts';
 import { SshError } from '../errors.ts';
-import { fileError, isMissing } from './file_error.ts';
+import { fileError, isMissing, isThere } from './file_error.ts';
 
 /** Files that this process is changing, each with the end of the last change: one waits for the other. */
 const changing = new Map<string, Promise<unknown>>();
@@ -64,7 +64,9 @@ export function textFile(system: HomeSystem, path: string): TextFile {
     },
     async append(line) {
       try {
-        await system.appendLine(file, line);
+        // a link that leads nowhere is no failure here: its file is made
+        const target = await system.follow(file).catch(() => file);
+        await inTurn(target, () => system.appendLine(file, line));
       } catch (error) {
         throw fileError('add a host key to', file, error);
       }
@@ -89,8 +91,13 @@ async function editFile(
   change: (text: string | undefined) => string | undefined,
 ): Promise<boolean> {
   const file = await system.follow(path);
+  return await inTurn(file, () => replaceFile(system, file, change));
+}
+
+/** Does something to a file once everything that this process does to it before is done. */
+async function inTurn<T>(file: string, todo: () => Promise<T>): Promise<T> {
   const before = changing.get(file) ?? Promise.resolve();
-  const work = before.catch(() => {}).then(() => replaceFile(system, file, change));
+  const work = before.catch(() => {}).then(todo);
   changing.set(file, work);
   try {
     return await work;
@@ -110,15 +117,15 @@ async function replaceFile(
     const changed = change(text);
     if (changed === undefined || changed === text) return false;
     const beside = `${file}.${crypto.randomUUID().slice(0, 8)}`;
-    await system.create(beside, encode(changed), file);
     try {
+      await system.create(beside, encode(changed), file);
       const now = await readIfThere(system, file);
       if (isSame(before, now)) {
         await system.rename(beside, file);
         return true;
       }
     } catch (error) {
-      await system.remove(beside).catch(() => {});
+      if (!isThere(error)) await system.remove(beside).catch(() => {});
       throw error;
     }
     await system.remove(beside);

@@ -168,6 +168,48 @@ describe('a change of a known_hosts file', () => {
     assert.equal(readFileSync(file, 'utf8'), `host0.example ${host.ed25519.public}\n`);
   });
 
+  it('and a line that is added wait for each other', async () => {
+    const done: string[] = [];
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const system = {
+      home: () => undefined,
+      read: async () => new TextEncoder().encode('a\n'),
+      appendLine: async () => void done.push('append'),
+      follow: async () => '/target',
+      create: () => held,
+      rename: async () => void done.push('rename'),
+      remove: async () => {},
+    };
+    const edited = textFile(system, '/link').edit?.(() => 'b\n');
+    await new Promise((resolve) => setImmediate(resolve));
+    const added = textFile(system, '/target').append('line');
+    await new Promise((resolve) => setImmediate(resolve));
+    release();
+    await Promise.all([edited, added]);
+    assert.deepEqual(done, ['rename', 'append']);
+  });
+
+  it('that breaks off leaves nothing beside the file', async () => {
+    const removed: string[] = [];
+    const system = {
+      home: () => undefined,
+      read: async () => new TextEncoder().encode('a\n'),
+      appendLine: async () => {},
+      follow: async (path: string) => path,
+      create: async () => {
+        throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+      },
+      rename: async () => {},
+      remove: async (path: string) => void removed.push(path),
+    };
+    const file = textFile(system, '/k');
+    await rejectsWith(file.edit?.(() => 'b\n') as Promise<boolean>, 'bad-local-file');
+    assert.match(removed.join(), /^\/k\.[0-9a-f]{8}$/);
+  });
+
   it('is made anew when others change the file meanwhile, three times', options, async () => {
     let reads = 0;
     let others = 1;
