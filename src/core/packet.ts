@@ -3,7 +3,7 @@
  * is allocated or awaited. Does not know what a payload means.
  */
 
-import { copy, putUint32 } from '../bytes/bytes.ts';
+import { concat, copy, putUint32 } from '../bytes/bytes.ts';
 import type { ChunkQueue } from '../bytes/chunks.ts';
 import { printable } from '../bytes/text.ts';
 import type { RandomSource } from '../crypto/provider.ts';
@@ -43,8 +43,8 @@ export class PacketReader implements Traffic {
   #sequence: number;
   /** Bytes of the packet that is awaited, once its length is known. */
   #total: number | undefined;
-  /** Its length is not acceptable, which must not be told. */
-  #doomed = false;
+  /** Where the length is hidden: one whose length is not acceptable, or what is left to the size of the largest one behind one that failed. */
+  #awaited: 'packet' | 'bad length' | 'rest' = 'packet';
   #bytes = 0;
   #packets = 0;
   #exclusive = false;
@@ -98,7 +98,7 @@ export class PacketReader implements Traffic {
       let length = open.length(this.#sequence, header);
       if (!this.#acceptable(length) && open.hidesLength) {
         length = this.#largest;
-        this.#doomed = true;
+        this.#awaited = 'bad length';
       } else if (!this.#acceptable(length)) {
         if (open !== plainOpen || !isText(header)) throw this.#badLength(length);
         const text = this.#line();
@@ -112,14 +112,8 @@ export class PacketReader implements Traffic {
     this.#bytes += packet.length;
     this.#packets++;
     this.#total = undefined;
-    const body = open.open(this.#sequence, packet);
-    if (body === undefined || this.#doomed) {
-      throw new SshError(
-        'integrity',
-        `Packet ${this.#sequence} fails its integrity check: it was changed on the way, or the peer's cipher is at fault`,
-        { fault: 'peer', disconnect: DisconnectReason.macError },
-      );
-    }
+    const body = this.#awaited === 'rest' ? undefined : open.open(this.#sequence, packet);
+    if (body === undefined || this.#awaited !== 'packet') return this.#corrupted(packet);
     const padding = body[0] as number;
     const end = body.length - padding;
     if (padding < MIN_PADDING || end <= 1) {
@@ -128,6 +122,26 @@ export class PacketReader implements Traffic {
     this.#sequence = (this.#sequence + 1) >>> 0;
     this.#exclusive = body.length === body.buffer.byteLength;
     return this.#inflater === undefined ? body.subarray(1, end) : this.#inflated(body.subarray(1, end));
+  }
+
+  /**
+   * The packet fails its integrity check. Where the length is hidden, this is told once as many bytes are there, and have been put through
+   * the cipher and the MAC, as the largest packet has: neither the moment nor the cost says where the packet ended.
+   */
+  #corrupted(packet: Uint8Array): Uint8Array | undefined {
+    const { hidesLength, tagSize } = this.#open;
+    const largest = LENGTH_SIZE + this.#largest + tagSize;
+    if (this.#awaited === 'packet' && hidesLength && packet.length < largest) {
+      this.#awaited = 'rest';
+      this.#total = largest - packet.length;
+      return this.next();
+    }
+    if (this.#awaited === 'rest') this.#open.open(this.#sequence, concat(packet, new Uint8Array(tagSize)));
+    throw new SshError(
+      'integrity',
+      `Packet ${this.#sequence} fails its integrity check: it was changed on the way, or the peer's cipher is at fault`,
+      { fault: 'peer', disconnect: DisconnectReason.macError },
+    );
   }
 
   #inflated(compressed: Uint8Array): Uint8Array {

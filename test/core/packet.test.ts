@@ -255,16 +255,17 @@ describe('PacketReader refuses, from the first four bytes alone,', () => {
   });
 });
 
-/** What becomes of a first block, and that it is told with the last byte of the largest packet and not before (CVE-2008-5161). */
-function fateOfHidden(protection: Protection, block: Uint8Array, max: number): string {
+/** What becomes of the first bytes, and that it is told with the last one of the largest packet and not before (CVE-2008-5161). */
+function fateOfHidden(protection: Protection, first: Uint8Array, max: number): string {
   const queue = new ChunkQueue();
   const reader = new PacketReader(queue, max);
   reader.rekey(openOf(protection), false);
   const largest = Math.floor((4 + max) / protection.block) * protection.block + protection.tag;
-  const line = concat(block, pattern(largest - block.length));
+  const line = concat(first, pattern(largest - first.length));
+  const middle = Math.min(first.length, largest - 1);
   for (const [from, to] of [
-    [0, block.length],
-    [block.length, largest - 1],
+    [0, middle],
+    [middle, largest - 1],
   ]) {
     queue.push(line.slice(from, to));
     assert.equal(reader.next(), undefined, `${to} bytes tell nothing`);
@@ -284,6 +285,16 @@ describe('PacketReader, where the length is hidden,', () => {
       thrown('integrity', () => readerFor(openOf(protection), sealed(protection, packet)).next());
       const right = packetOf(pattern(largest - 5 - 4, 94), 4);
       assert.equal(readerFor(openOf(protection), sealed(protection, right)).next()?.length, largest - 9);
+    });
+
+    it(`${protection.name}: tells of a wrong MAC when the largest packet would be there, wherever this one ended`, () => {
+      const { block, tag } = protection;
+      const largest = Math.floor((4 + MAX) / block) * block + tag;
+      for (const size of [16, 16 + block, 4000, largest - tag - block, largest - tag]) {
+        const packet = sealed(protection, packetOf(pattern(size - 5 - 4, 94), 4));
+        packet[packet.length - 1] = (packet[packet.length - 1] as number) ^ 1;
+        assert.equal(fateOfHidden(protection, packet, MAX), 'integrity', `${size} bytes`);
+      }
     });
   }
 });

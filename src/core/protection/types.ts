@@ -29,8 +29,8 @@ export interface Open extends Framing {
   /** How many bytes `length` has to see: four, or a block where they cannot be deciphered alone. */
   readonly headerSize: number;
   /**
-   * A length that is not acceptable must not be told at once, since it is the plaintext of what was sent, which may be somebody
-   * else's (CVE-2008-5161): a packet of the largest size is read, and then fails.
+   * The length must not be told by what is refused, nor when, since it is the plaintext of what was sent, which may be somebody
+   * else's (CVE-2008-5161): where it is not acceptable, or the MAC is wrong, as much is read as the largest packet has.
    */
   readonly hidesLength?: true;
   /** packet_length from the first `headerSize` bytes as they arrived, which are only read. */

@@ -81,7 +81,7 @@ for (const protection of protections) {
     it(`${name}: says which packet failed and whose fault it is`, () => {
       const changed = whole.slice();
       changed[changed.length - 1] = (changed[changed.length - 1] as number) ^ 1;
-      const error = thrown('integrity', () => readerOf(protection, changed).next());
+      const error = thrown('integrity', () => readerOf(protection, concat(changed, pattern(MAX))).next());
       assert.match(error.message, /^Packet 0 fails its integrity check/);
       assert.deepEqual([error.fault, error.disconnect], ['peer', 5]);
     });
