@@ -134,6 +134,14 @@ function expected(values: ReadonlyMap<string, readonly string[]>, keywords: read
   return Object.fromEntries(named);
 }
 
+/** Each way to say a list, for each list. Names that OpenSSH does not know it refuses, and puressh leaves out. */
+const LISTS = {
+  KexAlgorithms: ['+diffie-hellman-group1-sha1', '-curve25519*,ecdh-*', '^ecdh-sha2-nistp521', 'ecdh-sha2-nistp256'],
+  HostKeyAlgorithms: ['+ssh-rsa', '-*-cert-*,ecdsa*', '^rsa-sha2-256', 'ssh-ed25519,rsa-sha2-512'],
+  Ciphers: ['+aes128-cbc,3des-cbc', '-*gcm*', '^aes256-ctr,aes128-ctr', 'aes192-ctr'],
+  MACs: ['+hmac-md5', '-*-etm@openssh.com,umac*', '^hmac-sha2-512', 'hmac-sha2-256,hmac-sha1'],
+};
+
 describe('ssh_config', () => {
   let dir: string;
   before(() => {
@@ -450,6 +458,9 @@ function written(): Readonly<Record<string, readonly [string, ...string[]][]>> {
       ['HostName A.B.C', 'box'],
       ['HostName FE80::1', 'box'],
     ],
+    'lists that add, take away and put first': Object.entries(LISTS).flatMap(([keyword, lists]) =>
+      lists.map((list, i): [string] => [`${keyword} ${list}\n${keyword} ${lists[3 - i]}`]),
+    ),
     'keywords that are known, old or unknown': [
       ['GSSAPIAuthentication yes\nSendEnv A B\nControlMaster auto\nControlPath ~/c\nAddressFamily inet', 'box'],
       ['Protocol 2\nUseRoaming no\nRSAAuthentication yes\nUsePrivilegedPort no', 'box'],
