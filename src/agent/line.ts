@@ -23,7 +23,7 @@ export class AgentLine {
   readonly #clock: Clock;
   readonly #frames = new FrameReader();
   #waiting: Waiting | undefined;
-  #ended = false;
+  #end: SshError | undefined;
 
   /** `name`: how messages call the agent. */
   constructor(pipe: AgentPipe, name: string, clock: Clock) {
@@ -40,11 +40,12 @@ export class AgentLine {
   }
 
   get ended(): boolean {
-    return this.#ended;
+    return this.#end !== undefined;
   }
 
   /** Asks. One request at a time. Rejects with `agent-failed`, and the connection is of no more use then. */
   async request(type: number, body: Uint8Array, timeout: number | undefined): Promise<Frame> {
+    if (this.#end !== undefined) throw this.#end;
     const answer = new Promise<Frame>((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
@@ -65,7 +66,7 @@ export class AgentLine {
   }
 
   #data(bytes: Uint8Array): void {
-    if (this.#ended) return;
+    if (this.#end !== undefined) return;
     this.#frames.push(bytes);
     this.#pipe.consumed(bytes.length);
     try {
@@ -83,9 +84,9 @@ export class AgentLine {
   }
 
   #fail(why: string, cause?: SshError): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#waiting?.reject(agentFailed(`No answer of ${this.#name}: ${why}`, cause));
+    if (this.#end !== undefined) return;
+    this.#end = agentFailed(`No answer of ${this.#name}: ${why}`, cause);
+    this.#waiting?.reject(this.#end);
     this.#waiting = undefined;
     this.#pipe.close();
   }

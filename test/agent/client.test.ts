@@ -4,8 +4,10 @@ import { AgentClient } from '../../src/agent/client.ts';
 import { fromHex, hex, utf8 } from '../../src/bytes/text.ts';
 import { Writer } from '../../src/bytes/writer.ts';
 import { SshError } from '../../src/errors.ts';
+import type { PipeSink } from '../../src/io/pipe.ts';
 import type { Signer } from '../../src/keys/signature.ts';
 import { chunkings } from '../support/feed.ts';
+import { HandPipe } from '../support/hand_pipe.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { AgentScript, FAILURE, frame, identities, SUCCESS, string, uint32 } from './scripted_agent.ts';
 
@@ -205,6 +207,25 @@ describe('AgentClient, signing,', () => {
     (await script.end()).say(LIST);
     assert.equal((await next).length, 4);
     assert.equal(script.ends.length, 2);
+  });
+
+  it('fails at once where the connection is at its end already when it is there, or before it is used', async () => {
+    const gone: Record<string, (sink: PipeSink) => void> = {
+      'closed in open': (sink) => sink.closed(undefined),
+      'ended in open': (sink) => sink.end(),
+      'ended just after': (sink) => void Promise.resolve().then(() => sink.end()),
+    };
+    for (const [what, go] of Object.entries(gone)) {
+      const pipe = new (class extends HandPipe {
+        override open(sink: PipeSink): void {
+          super.open(sink);
+          go(sink);
+        }
+      })();
+      const client = new AgentClient(async () => pipe);
+      const error = await rejectsWith(client.sign(blob(SK), DATA, 0), 'agent-failed');
+      assert.match(error.message, /it closed the connection/, what);
+    }
   });
 
   it('drops an agent that speaks unasked, or twice', async () => {
