@@ -12,7 +12,7 @@ import type { Clock } from '../io/clock.ts';
 import { HOST_KEYS, HOST_KEYS_PROVE, hostKeyProof } from '../keys/host_key_proof.ts';
 import { fingerprint, type PublicKey, parsePublicKey } from '../keys/public_key.ts';
 import type { ShownKey } from '../keys/shown_key.ts';
-import { algorithmsOf, verifySignature } from '../keys/signature.ts';
+import { authorityAlgorithms, verifySignature } from '../keys/signature.ts';
 import type { HostKeyPolicy } from './host_key.ts';
 import type { GlobalReply } from './peer_requests.ts';
 
@@ -111,7 +111,7 @@ export class KeyUpdate {
   }
 }
 
-/** The name in the signature is the server's choice among those for the key; none is with SHA-1. */
+/** The name in the signature is the server's choice among those for the key; none is with SHA-1, nor by a browser. */
 async function isProof(
   crypto: CryptoProvider,
   key: PublicKey,
@@ -119,7 +119,7 @@ async function isProof(
   signature: Uint8Array,
 ): Promise<boolean> {
   const name = new Reader(signature).name();
-  return algorithmsOf(key.type).includes(name) && (await verifySignature(crypto, name, key, message, signature));
+  return authorityAlgorithms(key.type).includes(name) && (await verifySignature(crypto, name, key, message, signature));
 }
 
 /** The keys of a list, each once; those of types that puressh does not know, certificates among them, are left out. */

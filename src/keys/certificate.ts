@@ -11,7 +11,7 @@ import type { CryptoProvider, MaybePromise, RandomSource } from '../crypto/provi
 import { SshError } from '../errors.ts';
 import { formatTime } from './expiry_time.ts';
 import { ecdsaCurves, keyTypeOf, type PublicKey, parsePublicKey, readKeyParts } from './public_key.ts';
-import { algorithmsOf, certificateName, type Signer, signatureAlgorithms, verifySignature } from './signature.ts';
+import { authorityAlgorithms, certificateName, type Signer, verifySignature } from './signature.ts';
 import { ifDecodes } from './signature_body.ts';
 
 /** Largest certificate in bytes: one with 256 principals of 200 characters, and a command. A limit on memory. */
@@ -153,12 +153,12 @@ function readAuthority(blob: Uint8Array, crypto: Pick<CryptoProvider, 'ecdsa'> |
 
 /**
  * Whether the authority that the certificate names has signed it. Who that authority is, and whether it is trusted, the caller
- * has to know. A signature with SHA-1 counts for nothing.
+ * has to know. A signature with SHA-1, or one that a browser has made, counts for nothing, as in OpenSSH.
  */
 export function verifyCertificate(crypto: CryptoProvider, certificate: Certificate): MaybePromise<boolean> {
   const { authority, signed, signature } = certificate;
   const name = ifDecodes(() => new Reader(signature).name()) ?? '';
-  if (signatureAlgorithms.get(name)?.legacy !== undefined) return false;
+  if (!authorityAlgorithms(authority.type).includes(name)) return false;
   return verifySignature(crypto, name, authority, signed, signature);
 }
 
@@ -232,7 +232,7 @@ export const USER_EXTENSIONS: ReadonlyMap<string, Uint8Array> = new Map(
 
 /**
  * A certificate of `authority`, which signs with its best algorithm. Throws `bad-argument` for what no certificate can say, and
- * for an authority that is a certificate itself or only signs with SHA-1.
+ * for an authority that is a certificate itself, or only signs with SHA-1 or in a browser.
  */
 export async function signCertificate(
   crypto: CryptoProvider,
@@ -240,7 +240,7 @@ export async function signCertificate(
   request: CertificateRequest,
   random: RandomSource = crypto.random,
 ): Promise<Certificate> {
-  const able = algorithmsOf(keyTypeOf(authority.publicKey));
+  const able = authorityAlgorithms(keyTypeOf(authority.publicKey));
   const algorithm = authority.algorithms.find((name) => able.includes(name));
   if (algorithm === undefined || isCertificateType(authority.keyType)) {
     throw new SshError('bad-argument', `A ${printable(authority.keyType, 64)} signer cannot be an authority`);

@@ -26,6 +26,8 @@ export interface SignatureAlgorithm {
   readonly keyType: string;
   /** Off unless it is asked for. */
   readonly legacy?: true;
+  /** Made by a browser, for the pages of any site that the key was made for: it can be a user's, not one of an authority or a host. */
+  readonly byBrowser?: true;
   /** False for a malformed signature and for a key of another type. */
   verify(
     crypto: CryptoProvider,
@@ -123,8 +125,9 @@ const plainRows: readonly SignatureAlgorithm[] = [
   {
     name: 'webauthn-sk-ecdsa-sha2-nistp256@openssh.com',
     keyType: 'sk-ecdsa-sha2-nistp256@openssh.com',
+    byBrowser: true,
     verify: verifyWebauthn,
-  },
+  } as const,
   { ...rsa('ssh-rsa', 'sha1'), legacy: true } as const,
 ].map((row) => ({ ...row, plain: row.name }));
 
@@ -150,6 +153,11 @@ export const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new 
 export function algorithmsOf(keyType: string, withLegacy = false): string[] {
   const rows = [...signatureAlgorithms.values()].filter((row) => row.keyType === keyType);
   return rows.filter((row) => withLegacy || row.legacy !== true).map((row) => row.name);
+}
+
+/** Those of `algorithmsOf` that authorities and hosts sign with. */
+export function authorityAlgorithms(keyType: string): string[] {
+  return algorithmsOf(keyType).filter((name) => signatureAlgorithms.get(name)?.byBrowser !== true);
 }
 
 /** The name in signature blobs of `name`: of an algorithm with a certificate that of its key, of every other its own. */

@@ -25,12 +25,20 @@ import { parsePrivateKey, signerOf } from '../../src/keys/private_key.ts';
 import { parsePublicKey } from '../../src/keys/public_key.ts';
 import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
 import { parseShownKey, shownKey, verifyShown } from '../../src/keys/shown_key.ts';
-import { algorithmsOf, certificateName, plainAlgorithm, type Signer } from '../../src/keys/signature.ts';
+import {
+  algorithmsOf,
+  certificateName,
+  plainAlgorithm,
+  type Signer,
+  verifySignature,
+} from '../../src/keys/signature.ts';
+import { securityKey, webauthnKey } from '../support/security_key.ts';
 import { isThorough } from '../support/thorough.ts';
 import { bytes, certificateRows, crypto, privateRow, publicBlob, shared, sshError } from './tools.ts';
 
 const native = nodeProvider();
 const signer = (name: string): Signer => signerOf(native, parsePrivateKey(privateRow(name).openssh ?? '', native));
+const authorityType = 'sk-ecdsa-sha2-nistp256@openssh.com';
 const now = Date.UTC(2026, 5, 1);
 
 function row(name: string): Certificate {
@@ -171,6 +179,21 @@ describe('verifyCertificate', () => {
     for (const signature of [new Uint8Array(0), utf8('ssh'), strings('ssh-ed25519'), strings('', '')]) {
       assert.equal(await verifyCertificate(native, { ...genuine, signature }), false);
     }
+  });
+
+  it('takes a signature of a security key, but none that a browser has made with it', async () => {
+    const request = { key: parsePublicKey(publicBlob('ed25519')), kind: 'user', keyId: '' } as const;
+    const genuine = await signCertificate(native, securityKey('ecdsa'), request);
+    assert.equal(await verifyCertificate(native, genuine), true);
+    const browser = webauthnKey();
+    const { authority, signed, signature } = await signCertificate(
+      native,
+      { ...browser, algorithms: [authorityType] },
+      request,
+    );
+    assert.equal(await verifySignature(native, browser.algorithms[0] as string, authority, signed, signature), true);
+    assert.equal(await verifyCertificate(native, { ...genuine, authority, signed, signature }), false);
+    await assert.rejects(signCertificate(native, browser, request), sshError('bad-argument', /cannot be an authority/));
   });
 });
 
