@@ -12,6 +12,7 @@ import {
   formatKnownHostsLine,
   type HostKeyVerdict,
   type KnownHostsEntry,
+  knownAuthorities,
   knownHostsName,
   knownKeyTypes,
   matchKnownHosts,
@@ -206,8 +207,9 @@ async function updateKeys(
   revoked: KnownHostsOptions['revoked'],
   { host, port, used, offered, prove, crypto }: HostKeyUpdate,
 ): Promise<void> {
-  if (used.certificate !== undefined) return;
-  const entries = matchKnownHosts(crypto, await entriesOf(files), host, port);
+  const all = await entriesOf(files);
+  if (used.certificate !== undefined || knownAuthorities(crypto, all, host, port).length > 0) return;
+  const entries = matchKnownHosts(crypto, all, host, port);
   const list = await listOf(revoked);
   const isNew = (key: PublicKey): boolean =>
     !entries.some(({ blob }) => equalBytes(blob, key.blob)) && !isRevoked(crypto, list?.krl, shownKey(key));

@@ -193,6 +193,17 @@ function isAuthority({ marker }: KnownHostsEntry): boolean {
   return marker === 'cert-authority';
 }
 
+/** The lines that name an authority for a host, also those under its plain name. */
+export function knownAuthorities(
+  crypto: Pick<CryptoProvider, 'macs'>,
+  entries: readonly KnownHostsEntry[],
+  host: string,
+  port: number,
+): KnownHostsEntry[] {
+  const { exact, plain } = bothNames(crypto, entries, host, port);
+  return [...exact, ...plain].filter(isAuthority);
+}
+
 /**
  * What `entries` say about a key, or a certificate, at `now` (milliseconds since 1970). As in OpenSSH, a host that is known under
  * other keys only is `changed` even when those are of another type, lines under the plain name can make a key at another port

@@ -19,6 +19,7 @@ import { bytes, certificateRows, privateRow, publicBlob } from '../keys/tools.ts
 import { memoCrypto as crypto } from '../support/memo_crypto.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ed25519Signer } from '../support/scripted_peer.ts';
+import { webauthnKey } from '../support/security_key.ts';
 import { Serving } from '../support/serving.ts';
 import { MemoryTextFile } from '../support/text_file.ts';
 import { VirtualClock } from '../support/virtual_clock.ts';
@@ -153,6 +154,17 @@ describe('an update of host keys', () => {
     }
   });
 
+  it('is not for a host that is known by an authority too', async () => {
+    for (const names of ['host.example', '*.example', '*']) {
+      const text = line(used) + line(stale) + line(stale, `@cert-authority ${names}`);
+      const file = new MemoryTextFile(text);
+      const { update, tell } = start(file, nobody);
+      tell(listOf(used, fresh));
+      assert.deepEqual(await ended(update), { state: 'done' });
+      assert.equal(file.text, text);
+    }
+  });
+
   it('is not for a host that has shown a certificate', async () => {
     const row = certificateRows.find(({ name }) => name === 'host, ed25519 by ecdsa521');
     const text = `host.example ${formatPublicKeyLine(publicBlob('ed25519'))}\n`;
@@ -209,7 +221,8 @@ describe('an update of host keys', () => {
 describe('an update of host keys that a server breaks', () => {
   const list = listOf(used, fresh, rsa);
   const other = ed25519Signer(crypto, 6);
-  const wrong: readonly (readonly [what: string, answer: Answer])[] = [
+  const browser = webauthnKey();
+  const wrong: readonly (readonly [what: string, answer: Answer, told?: Uint8Array])[] = [
     ['refuses', () => ({ ok: false, body: new Uint8Array(0) })],
     ['proves nothing', () => granted(new Uint8Array(0))],
     ['proves one of two', async () => granted(strings(await proof(fresh)))],
@@ -233,12 +246,17 @@ describe('an update of host keys that a server breaks', () => {
       async () =>
         granted(strings(await proof(fresh), await rsa.sign(strings(NAME, SESSION, rsa.publicKey), 'ssh-rsa'))),
     ],
+    [
+      'proves with a signature of a browser',
+      async () => granted(strings(await proof(browser), await proof(rsa))),
+      listOf(used, browser, rsa),
+    ],
     ['sends half a proof', async () => granted(strings(await proof(fresh), await proof(rsa)).subarray(0, -1))],
     ['sends what is no signature', () => granted(strings('x', 'y'))],
   ];
-  for (const [what, answer] of wrong) {
+  for (const [what, answer, told = list] of wrong) {
     it(`changes nothing: the server ${what}`, async () => {
-      const { code, fault } = await refusal(list, answer);
+      const { code, fault } = await refusal(told, answer);
       assert.match(code, /^(?:protocol|decode)$/);
       assert.equal(fault, 'peer');
     });
