@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { hex, utf8 } from '../../src/bytes/text.ts';
+import { SshError } from '../../src/errors.ts';
 import * as der from '../../src/keys/der_write.ts';
 import { keyFingerprint } from '../../src/keys/fingerprint.ts';
 import { parsePublicKey } from '../../src/keys/public_key.ts';
 import { formatPublicKey, parsePublicKeyFile } from '../../src/keys/public_key_file.ts';
 import { parsePublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { isThorough } from '../support/thorough.ts';
 import {
   armour,
   crypto,
@@ -103,6 +105,30 @@ describe('formatPublicKey and parsePublicKeyFile', () => {
     for (const file of [openssh, pkcs8]) {
       assert.deepEqual(parsePublicKeyFile(file as string).blob, publicBlob('ecdsa256'));
     }
+  });
+
+  it('give a key that is one, or a typed error, whatever byte of a file is another', () => {
+    const step = isThorough ? 1 : 11;
+    const codes = new Set<string>();
+    for (const { type, line } of publicRows) {
+      const { blob, comment } = parsePublicKeyLine(line);
+      const forms = type.startsWith('sk-')
+        ? (['openssh', 'rfc4716'] as const)
+        : (['openssh', 'rfc4716', 'pkcs8'] as const);
+      for (const format of forms) {
+        const whole = utf8(formatPublicKey(blob, format === 'pkcs8' ? { format } : { format, comment }));
+        for (let at = 0; at < whole.length; at += step) {
+          const changed = whole.with(at, (whole[at] as number) ^ (at % 3 === 0 ? 0x80 : 0x02));
+          try {
+            assert.match(keyFingerprint(crypto, parsePublicKeyFile(changed).blob), /^SHA256:/);
+          } catch (error) {
+            assert.ok(error instanceof SshError, String(error));
+            codes.add(error.code);
+          }
+        }
+      }
+    }
+    assert.deepEqual([...codes].sort(), ['key-corrupt', 'key-format-unsupported']);
   });
 
   it('say what is wrong', () => {
