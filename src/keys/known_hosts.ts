@@ -12,7 +12,7 @@ import { hostCertificateTypes, judgeHostCertificate } from './host_authority.ts'
 import { lowerAscii, matchPatternList } from './host_pattern.ts';
 import { fingerprint, parsePublicKey } from './public_key.ts';
 import { formatPublicKeyLine } from './public_key_line.ts';
-import type { ShownKey } from './shown_key.ts';
+import { parseShownKey, type ShownKey, shownKey } from './shown_key.ts';
 import { whenReady } from './signature.ts';
 
 /** Bytes of a salt and of a hashed name: HMAC-SHA1. */
@@ -117,9 +117,10 @@ function parseLine(fields: readonly string[]): Omit<KnownHostsEntry, 'source' | 
   const blob = fromBase64(digits);
   if (blob === undefined) return 'The key is not base64';
   try {
-    const key = parsePublicKey(blob);
-    if (key.type !== type) return `A key of type ${key.type} under the name of ${printable(type, 64)}`;
-    return { marker, names, keyType: type, blob: key.blob };
+    // a certificate that is revoked stands for the key in it, as in OpenSSH: what is meant to be revoked must not be missed
+    const shown = marker === 'revoked' ? parseShownKey(blob) : shownKey(parsePublicKey(blob));
+    if (shown.type !== type) return `A key of type ${shown.type} under the name of ${printable(type, 64)}`;
+    return { marker, names, keyType: type, blob: shown.key.blob };
   } catch (error) {
     if (error instanceof SshError) return error.message;
     throw error;

@@ -12,8 +12,11 @@ import {
   parseKnownHosts,
 } from '../../src/keys/known_hosts.ts';
 import { parsePublicKey } from '../../src/keys/public_key.ts';
-import { shownKey } from '../../src/keys/shown_key.ts';
+import { formatPublicKeyLine } from '../../src/keys/public_key_line.ts';
+import { parseShownKey, shownKey } from '../../src/keys/shown_key.ts';
 import {
+  bytes,
+  certificateRows,
   crypto,
   inScratch,
   knownHostsRows,
@@ -78,6 +81,18 @@ describe('checkHostKey', () => {
     assert.deepEqual(known, { state: 'known', source: 'file', line: 1 });
     const revoked = await verdict(text, 'host.example', 22, publicBlob('ecdsa256'), 'file');
     assert.deepEqual(revoked, { state: 'revoked', what: 'key', source: 'file', line: 2 });
+  });
+
+  it('takes a certificate that is revoked for the key in it, and one that is not for nothing', async () => {
+    const blob = bytes(certificateRows.find(({ name }) => name === 'host, ed25519 by ecdsa521')?.blob ?? '');
+    const certificate = `host.example ${formatPublicKeyLine(blob)}\n`;
+    assert.equal((await verdict(`@revoked ${certificate}`, 'host.example', 22)).state, 'revoked');
+    const shown = parseShownKey(blob);
+    const { entries } = parseKnownHosts(`host.example ${line('ed25519')}\n@revoked ${certificate}`);
+    assert.equal((await checkHostKey(crypto, entries, 'host.example', 22, shown, 0)).state, 'revoked');
+    for (const marker of ['', '@cert-authority ']) {
+      assert.match(parseKnownHosts(marker + certificate).ignored[0]?.reason ?? '', /-cert-v01@openssh\.com/);
+    }
   });
 
   it('refuses a key that is revoked under the plain name even where the port has it, unlike OpenSSH', async () => {
