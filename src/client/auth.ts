@@ -5,11 +5,12 @@
 
 import type { SessionBinding } from '../agent/agent.ts';
 import type { Prompt } from '../core/events.ts';
+import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { PrivateKey } from '../keys/key_pair.ts';
 import { signerOf } from '../keys/private_key.ts';
-import { type Signer, whenReady } from '../keys/signature.ts';
+import type { Signer } from '../keys/signature.ts';
 import { type KeyFileOptions, signerOfFile, withCertificate } from './key_material.ts';
 
 /** Log in with a key. */

@@ -3,12 +3,12 @@
 import { copy } from '../bytes/bytes.ts';
 import { wipe } from '../bytes/secret.ts';
 import { printable } from '../bytes/text.ts';
+import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { MAX_MODULUS_BITS, MIN_NEW_BITS } from '../crypto/rsa_rule.ts';
 import { SshError } from '../errors.ts';
 import { keyPairOf, newEd25519Key, type PrivateKey } from './key_pair.ts';
 import { type EcdsaKeyType, ecdsaCurves } from './public_key.ts';
-import { whenReady } from './signature.ts';
 
 /** What key to make. `bits`: of ECDSA 256 (default), 384 or 521; of RSA 3072 (default), 2048 to 16384. */
 export type KeyRequest =

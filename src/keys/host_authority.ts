@@ -5,10 +5,11 @@
  */
 
 import { equalBytes } from '../bytes/bytes.ts';
+import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { type Certificate, judgeCertificate, verifyCertificate } from './certificate.ts';
 import { lowerAscii, MAX_PATTERN, matchPattern } from './host_pattern.ts';
-import { signatureAlgorithms, whenReady } from './signature.ts';
+import { signatureAlgorithms } from './signature.ts';
 
 /** A line that names an authority for a host. */
 export interface AuthorityLine {

@@ -5,6 +5,7 @@
 
 import { equalBytes } from '../bytes/bytes.ts';
 import { base64, fromBase64, printable, utf8 } from '../bytes/text.ts';
+import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { SSH_PORT } from '../wire/numbers.ts';
@@ -13,7 +14,6 @@ import { lowerAscii, matchPatternList } from './host_pattern.ts';
 import { fingerprint, parsePublicKey } from './public_key.ts';
 import { formatPublicKeyLine } from './public_key_line.ts';
 import { parseShownKey, type ShownKey, shownKey } from './shown_key.ts';
-import { whenReady } from './signature.ts';
 
 /** Bytes of a salt and of a hashed name: HMAC-SHA1. */
 const HASH_SIZE = 20;

@@ -5,6 +5,7 @@
 
 import { wipe } from '../bytes/secret.ts';
 import { decodeUtf8, fromLatin1, latin1, printable, utf8 } from '../bytes/text.ts';
+import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError, type SshErrorCode } from '../errors.ts';
 import { KdfBounds, type KdfLimits } from './kdf_limits.ts';
@@ -15,7 +16,7 @@ import type { PrivateKey } from './key_pair.ts';
 import { parsePem } from './pem.ts';
 import { readPemKey } from './pem_key.ts';
 import { PPK_HEADER, readPpk } from './ppk.ts';
-import { algorithmsOf, encodeSignature, type Signer, signatureAlgorithms, whenReady } from './signature.ts';
+import { algorithmsOf, encodeSignature, type Signer, signatureAlgorithms } from './signature.ts';
 
 /** Largest key file in bytes: OpenSSH's MAX_KEY_FILE_SIZE, far above an armoured RSA key of 16384 bits. */
 export const MAX_KEY_FILE = 1048576;

@@ -6,6 +6,7 @@
 import { resizeInteger } from '../bytes/mpint.ts';
 import { Reader } from '../bytes/reader.ts';
 import { Writer } from '../bytes/writer.ts';
+import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, HashName, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import type { PrivateKeySecret } from './key_pair.ts';
@@ -189,11 +190,6 @@ export function verifySignature(
   });
   if (row === undefined || row.keyType !== key.type || parts === undefined || parts.found !== algorithm) return false;
   return row.verify(crypto, key, message, parts.body, parts.more);
-}
-
-/** `next` of the value, now if it is there and later if it is a promise. */
-export function whenReady<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 function otherKey(name: string, keyType: string, secret: PrivateKeySecret): SshError {

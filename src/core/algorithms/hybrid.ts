@@ -5,12 +5,8 @@
 
 import { concat } from '../../bytes/bytes.ts';
 import { wipe } from '../../bytes/secret.ts';
-import type { Agreement, Hash, Kem, MaybePromise } from '../../crypto/provider.ts';
-
-/** `next` of a value, now or when it is there. */
-function after<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
+import { whenReady } from '../../crypto/maybe_promise.ts';
+import type { Agreement, Hash, Kem } from '../../crypto/provider.ts';
 
 /**
  * Public values are those of `kem` and `agreement` one after the other; both halves are checked by their primitives. The shared
@@ -34,8 +30,8 @@ export function hybrid(kem: Kem, agreement: Agreement, hash: Hash): Agreement {
     },
     respond(random, initiator) {
       const encapsulated = kem.encapsulate(random, initiator.subarray(0, kem.publicSize));
-      return after(encapsulated, ({ ciphertext, shared: first }) =>
-        after(agreement.respond(random, initiator.subarray(kem.publicSize)), ({ publicValue, shared: second }) => ({
+      return whenReady(encapsulated, ({ ciphertext, shared: first }) =>
+        whenReady(agreement.respond(random, initiator.subarray(kem.publicSize)), ({ publicValue, shared: second }) => ({
           publicValue: concat(ciphertext, publicValue),
           shared: combine(first, second),
         })),
@@ -46,8 +42,8 @@ export function hybrid(kem: Kem, agreement: Agreement, hash: Hash): Agreement {
         secret.subarray(0, kem.secretSize),
         responder.subarray(0, kem.ciphertextSize),
       );
-      return after(decapsulated, (first) =>
-        after(agreement.finish(secret.subarray(kem.secretSize), responder.subarray(kem.ciphertextSize)), (second) =>
+      return whenReady(decapsulated, (first) =>
+        whenReady(agreement.finish(secret.subarray(kem.secretSize), responder.subarray(kem.ciphertextSize)), (second) =>
           combine(first, second),
         ),
       );
