@@ -253,6 +253,11 @@ export async function signCertificate(
       `A certificate is of the kind 'user' or 'host', not '${printable(String(kind), 40)}'`,
     );
   }
+  checkNumbers({ serial: request.serial, validAfter, validBefore });
+  // a text would be as many names as it has letters
+  if (!Array.isArray(principals) || principals.some((name) => typeof name !== 'string' || name === '')) {
+    throw new SshError('bad-argument', 'The principals of a certificate are a list of names, none of which is empty');
+  }
   if (validAfter >= validBefore) {
     const times = `from ${formatTime(validAfter)} until ${formatTime(validBefore)}`;
     throw new SshError('bad-argument', `A certificate that is valid ${times} would never be valid`);
@@ -281,6 +286,14 @@ export async function signCertificate(
   } catch (error) {
     // what cannot be read again was asked for wrongly
     throw new SshError('bad-argument', `Not a certificate: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function checkNumbers(numbers: Readonly<Record<string, bigint | undefined>>): void {
+  for (const [name, value] of Object.entries(numbers)) {
+    if (value === undefined || (typeof value === 'bigint' && value >= 0n && value <= FOREVER)) continue;
+    const shown = printable(String(value), 40);
+    throw new SshError('bad-argument', `${name} of a certificate is a bigint from 0n to 2n ** 64n - 1n, not ${shown}`);
   }
 }
 

@@ -338,6 +338,11 @@ describe('signCertificate', () => {
       { kind: undefined },
       { validAfter: 20n },
       { validBefore: 10n },
+      { validBefore: 2n ** 64n },
+      { serial: 5 },
+      { principals: 'ada' },
+      { principals: ['ada', ''] },
+      { principals: [1] },
     ] as object[]) {
       await assert.rejects(signCertificate(native, authority, { ...request, ...change }), sshError('bad-argument'));
     }
