@@ -6,11 +6,13 @@ import { concat } from '../../../src/bytes/bytes.ts';
 import { fromHex, hex } from '../../../src/bytes/text.ts';
 import { exchanges } from '../../../src/core/algorithms/exchanges.ts';
 import { hybrid } from '../../../src/core/algorithms/hybrid.ts';
+import { nodeProvider } from '../../../src/crypto/native/node.ts';
 import type { Agreement, Kem } from '../../../src/crypto/provider.ts';
 import { pureProvider } from '../../../src/crypto/pure/index.ts';
 import { SshError } from '../../../src/errors.ts';
 import { memoCrypto } from '../../support/memo_crypto.ts';
 import { seededRandom } from '../../support/random.ts';
+import { ownVectors, type VectorGroup } from '../../support/vectors.ts';
 
 /** draft-ietf-sshm-mlkem-hybrid-kex §2.3, draft-ietf-sshm-ntruprime-ssh §3: bytes of a client's and of a server's value. */
 const sizes: Readonly<Record<string, readonly [client: number, server: number, shared: number]>> = {
@@ -101,6 +103,41 @@ for (const [name, [client, server, shared]] of Object.entries(sizes)) {
         assert.ok(secret !== hex(made.shared) && secret !== hex(other.shared));
       }
     });
+  });
+}
+
+interface KemRow {
+  readonly id: string;
+  /** Of ML-KEM the seed that the secret comes from, of NTRU Prime the secret. */
+  readonly seed?: string;
+  readonly secret?: string;
+  readonly ciphertext: string;
+}
+
+interface HybridRow extends Readonly<Record<'id' | 'kex' | 'kem' | 'secret' | 'peer' | 'shared', string>> {}
+
+const kemRows = ['crypto/mlkem.json', 'crypto/sntrup761.json'].flatMap((path) =>
+  ownVectors<VectorGroup<KemRow>>(path).flatMap((group) => group.rows),
+);
+
+for (const provider of [pureProvider, nodeProvider()]) {
+  describe(`hybrid methods against another implementation, ${provider.name}`, () => {
+    for (const { id, kex, kem, secret, peer, shared } of ownVectors<VectorGroup<HybridRow>>(
+      'crypto/hybrids.json',
+    ).flatMap((group) => group.rows)) {
+      it(id, async () => {
+        const row = kemRows.find((each) => each.id === kem) ?? assert.fail(kem);
+        const name = kem.startsWith('768') ? 'mlkem768' : 'mlkem1024';
+        const first = fromHex(row.secret ?? '');
+        const kemSecret =
+          row.seed === undefined ? first : provider.kems[name].generate(() => fromHex(row.seed ?? '')).secret;
+        const method = exchanges.get(kex);
+        assert.ok(method?.kind === 'agreement');
+        const agreement = method.agreement(provider);
+        const answer = concat(fromHex(row.ciphertext), fromHex(peer));
+        assert.equal(hex(await agreement.finish(concat(kemSecret, fromHex(secret)), answer)), shared);
+      });
+    }
   });
 }
 
