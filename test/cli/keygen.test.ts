@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parseValidity, secondsOf } from '../../src/cli/keygen/validity.ts';
@@ -75,6 +75,8 @@ describe('keygen', () => {
     const wrong = await run(folder, 'passphrase --passphrase-stdin key', 'nope\nx\n');
     assert.equal(wrong.status, 1);
     assert.match(onlyLine(wrong), /\(key-passphrase-wrong\)$/);
+    // others that could read it cannot read the new one
+    chmodSync(join(folder, 'key'), 0o644);
     await good(folder, 'passphrase --passphrase-stdin key', 'first\n\n');
     assert.equal(tool(folder, '-yf', 'key').trim(), `${known} c`);
     assert.equal(statSync(join(folder, 'key')).mode & 0o777, 0o600);
@@ -132,6 +134,9 @@ describe('keygen', () => {
     assert.equal(await good(folder, `show ${files.join(' ')}`), expected);
     const refused = await run(folder, 'sign --ca ca -I x -O nope --force one.pub');
     assert.deepEqual([refused.status, onlyLine(refused)], [2, '-O nope is no option of certificates (bad-argument)']);
+    const odd = await run(folder, 'sign --ca ca -I x -O source-address=10.0.0.1/8 --force one.pub');
+    assert.equal(odd.status, 2);
+    assert.match(onlyLine(odd), /^-O source-address=10\.0\.0\.1\/8: In its 'source-address' /);
   });
 });
 

@@ -69,6 +69,17 @@ describe('trust', () => {
     assert.equal((await list([], home)).status, 0);
   });
 
+  it('is not given to a revoked key by the options that name files', options, async () => {
+    const { knownHosts, hostKeys } = sshd.peer;
+    const revoked = join(scratch(), 'revoked');
+    writeFileSync(revoked, `${Object.values(hostKeys).join('\n')}\n`);
+    for (const trust of [['--known-hosts', knownHosts], ['--accept-new']]) {
+      const ended = await list([...trust, '-o', `RevokedHostKeys=${revoked}`]);
+      assert.equal(ended.status, 255);
+      assert.match(onlyLine(ended), /\(host-key-revoked\)$/);
+    }
+  });
+
   it('is given by pin to one key, of any kind', options, async () => {
     const { hostKeys } = sshd.peer;
     assert.equal((await list(['--pin', fingerprintOf(hostKeys.ed25519)])).status, 0);

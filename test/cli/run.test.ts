@@ -56,7 +56,7 @@ describe('puressh run', () => {
     const { seconds, algorithms, ...rest } = JSON.parse(ended.stdout.toString());
     assert.deepEqual(rest, { code: 3, signal: null, stdout: 'out\n', stderr: 'err\n' });
     assert.ok(seconds > 0);
-    assert.deepEqual(Object.keys(algorithms), ['kex', 'hostKey', 'cipher', 'mac']);
+    assert.deepEqual(Object.keys(algorithms), ['kex', 'hostKey', 'cipher', 'mac', 'compression']);
   });
 
   it('ends with 255 when the command cannot be run at all', options, async () => {

@@ -345,7 +345,7 @@ describe('puressh serve', () => {
     assert.deepEqual(told, ['1 connection', '1 refused', '1 end', '2 connection', '2 login', '2 session', '2 end']);
     const login = events[4];
     assert.deepEqual([login.address, login.username, login.method], ['127.0.0.1', 'ada', 'password']);
-    assert.deepEqual(Object.keys(login.algorithms), ['kex', 'hostKey', 'cipher', 'mac']);
+    assert.deepEqual(Object.keys(login.algorithms), ['kex', 'hostKey', 'cipher', 'mac', 'compression']);
     assert.deepEqual([events[6].code, typeof events[6].seconds], ['disconnected', 'number']);
     assert.equal(onlyLine(ended), 'Ended by SIGINT (aborted)');
   });

@@ -14,7 +14,7 @@ import * as openssh from '../support/peers/openssh.ts';
 import { type Peer, usePeer } from '../support/peers/peer.ts';
 import { isThorough } from '../support/thorough.ts';
 
-const ROUNDS = Number(process.env.PURESSH_KILLS ?? 2);
+const ROUNDS = Number(process.env.PURESSH_KILLS ?? 1);
 const SIZE = 48 * 1024 * 1024;
 const OLD = Buffer.from('what was there before\n');
 const directions = ['get', 'put'] as const;
