@@ -90,8 +90,11 @@ function textOf(value: Uint8Array): string | undefined {
   }
 }
 
-/** Addresses and networks alone may stand there; names and wildcards, which an authority cannot mean, refuse. */
-function networksOf(text: string | undefined): FromPattern[] | string {
+/**
+ * What a `source-address` allows, or the reason why it is none: addresses and networks alone may stand there; names and wildcards,
+ * which an authority cannot mean, refuse.
+ */
+export function networksOf(text: string | undefined): FromPattern[] | string {
   if (text === undefined) return "Its 'source-address' is no text";
   const patterns = parseFromList(text);
   if (typeof patterns === 'string') return `In its 'source-address' ${patterns}`;

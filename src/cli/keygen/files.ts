@@ -39,13 +39,13 @@ export async function writeKeyFile(path: string, text: string, readers: Readers,
   else await create(path, text, readers === 'owner' ? PRIVATE_MODE : PUBLIC_MODE);
 }
 
-/** Puts a new file in the place of one, in one step; its permissions stay if none are given. */
+/** Puts a new file in the place of one, in one step; if no permissions are given, those of its owner stay, and nobody else has any. */
 export async function replaceKeyFile(path: string, text: string, mode?: number): Promise<void> {
   // a link stays one, and its file is replaced
   const target = await realpath(path).catch(() => path);
   const beside = `${target}.${randomUUID().slice(0, 8)}`;
   try {
-    const kept = mode ?? (await stat(target)).mode & 0o777;
+    const kept = mode ?? (await stat(target)).mode & 0o700;
     await create(beside, text, PRIVATE_MODE);
     await chmod(beside, kept);
     await rename(beside, target);

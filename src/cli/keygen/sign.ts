@@ -3,6 +3,7 @@
 import { printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
 import { type Certificate, signCertificate, USER_EXTENSIONS } from '../../keys/certificate.ts';
+import { networksOf } from '../../keys/certificate_options.ts';
 import { parsePrivateKey, signerOf } from '../../keys/private_key.ts';
 import { parsePublicKey } from '../../keys/public_key.ts';
 import { formatPublicKey, parsePublicKeyFile } from '../../keys/public_key_file.ts';
@@ -71,6 +72,9 @@ function optionsOf({ kind, options }: CertifyChoice): { criticalOptions: Options
     if (name === 'clear') extensions.clear();
     else if (name === 'force-command' || name === 'source-address') {
       if (value === undefined || value === '') throw bad(`-O ${name} needs a value: write ${name}=…`);
+      const networks = name === 'source-address' ? networksOf(value) : [];
+      // which nobody would be let in with
+      if (typeof networks === 'string') throw bad(`-O ${printable(option)}: ${networks}`);
       criticalOptions.set(name, value);
     } else if (name === 'verify-required') criticalOptions.set(name, new Uint8Array(0));
     else if (name === 'no-touch-required') extensions.set(name, new Uint8Array(0));
