@@ -76,6 +76,11 @@ export class PacketReader implements Traffic {
     return this.#exclusive;
   }
 
+  /** Whether a packet has begun whose end nobody may learn: it may be one that has failed. */
+  get hidesEnd(): boolean {
+    return this.#total !== undefined && this.#open.hidesLength === true;
+  }
+
   /** Takes the keys that the peer's NEWKEYS announced; strict key exchange starts numbering anew. */
   rekey(open: Open, resetSequence: boolean): void {
     this.#open = open;

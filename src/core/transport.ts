@@ -199,6 +199,7 @@ export class Transport {
     if (this.#peer === undefined) return this.#identify();
     const sequence = this.#reader.sequence;
     const payload = this.#reader.next();
+    this.#timers.hides(payload === undefined && this.#reader.hidesEnd);
     if (payload === undefined) return false;
     this.#packetsIn++;
     if (!this.#reader.exclusive) this.#shared = true;

@@ -343,6 +343,40 @@ describe('Transport, timed,', () => {
     pair.client.failed('timeout');
   });
 
+  it('gives a packet whose length is hidden two minutes from its first block to its end, right or wrong', () => {
+    const rekey = { ...defaultRekeyLimits, time: never };
+    const keyedBy = (cipher: string) => {
+      const algorithms = { ciphers: [cipher], macs: ['hmac-sha1'] };
+      return keyed({ client: { algorithms, rekey }, server: { algorithms } });
+    };
+    const nextPacket = ({ server }: Ends): Uint8Array => {
+      server.transport.send(payload(1, 100));
+      return server.takeOutput();
+    };
+    for (const isWrong of [false, true]) {
+      const pair = keyedBy('aes128-cbc');
+      const { client } = pair;
+      client.receive(nextPacket(pair));
+      assert.equal(client.transport.dueAt(1000, false), never);
+      const packet = nextPacket(pair);
+      if (isWrong) packet[40] = (packet[40] as number) ^ 1;
+      client.receive(packet.slice(0, 16));
+      assert.equal(client.transport.dueAt(2000, false), 122_000);
+      client.receive(packet.slice(16, isWrong ? undefined : -1));
+      assert.equal(client.transport.dueAt(5000, false), 122_000);
+      client.run(() => client.transport.tick(121_999, false));
+      client.alive();
+      assert.equal(client.transport.dueAt(121_999, true), never, 'not while this side is awaited');
+      client.run(() => client.transport.tick(300_000, false));
+      client.alive();
+      client.run(() => client.transport.tick(420_000, false));
+      assert.match(client.failed('timeout').message, /^A packet was not whole within 120000 ms/);
+    }
+    const pair = keyedBy('aes128-ctr');
+    pair.client.receive(nextPacket(pair).slice(0, 16));
+    assert.equal(pair.client.transport.dueAt(2000, false), never);
+  });
+
   it('does not count the time in which the user looks at the host key', () => {
     const pair = ends({ client: { trusts: false, rekey: { ...defaultRekeyLimits, time: never } } });
     const { client } = pair;
