@@ -1,6 +1,6 @@
 /** Whom ssh_config(5) trusts: the host key policy that a configuration asks for. */
 
-import { printable } from './bytes/text.ts';
+import { bitLength } from './bytes/mpint.ts';
 import { type HostKeyOffer, type HostKeyPolicy, hostKeyError, hostName, keyName } from './client/host_key.ts';
 import type { HostConfig } from './config/host_config.ts';
 import { placeName } from './config/parse.ts';
@@ -75,9 +75,7 @@ function refusal(config: HostConfig, error: SshError): SshError {
 function refuseSmallRsa(config: HostConfig, offer: HostKeyOffer): void {
   const { key } = offer.key;
   if (config.requiredRsaSize === undefined || key.type !== 'ssh-rsa') return;
-  const { modulus } = key.key;
-  const first = modulus.findIndex((byte) => byte !== 0);
-  const bits = first < 0 ? 0 : (modulus.length - first) * 8 - Math.clz32(modulus[first] as number) + 24;
+  const bits = bitLength(key.key.modulus);
   if (bits >= config.requiredRsaSize) return;
   throw hostKeyError(
     'host-key-mismatch',
@@ -96,9 +94,4 @@ function underAlias(config: HostConfig, policy: HostKeyPolicy): HostKeyPolicy {
     preferredKeyTypes: (_host, _port, crypto) => policy.preferredKeyTypes?.(host, port, crypto) ?? [],
     ...(policy.update && { update: (update) => policy.update?.({ ...update, host, port }) }),
   };
-}
-
-/** For a question to a person: the host as it is known, and its key. */
-export function offerText(offer: HostKeyOffer): string {
-  return `${hostName(offer.host, offer.port)} is not known. It shows ${printable(keyName(offer))}`;
 }

@@ -33,6 +33,12 @@ export function trimZeros(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(start);
 }
 
+/** Bits of the integer in `bytes`; 0 for zero. */
+export function bitLength(bytes: Uint8Array): number {
+  const minimal = trimZeros(bytes);
+  return minimal.length === 0 ? 0 : minimal.length * 8 - Math.clz32(minimal[0] as number) + 24;
+}
+
 /** The integer in `bytes` as exactly `length` bytes; `undefined` when it needs more. */
 export function resizeInteger(bytes: Uint8Array, length: number): Uint8Array | undefined {
   const minimal = trimZeros(bytes);

@@ -33,6 +33,15 @@ export function decodeLenient(bytes: Uint8Array): string {
   return lenient.decode(bytes);
 }
 
+/**
+ * Text of bytes in whatever encoding, and the way back for it and what is made of it, such that what stays keeps its bytes: UTF-8
+ * where they are that, else a character for each byte.
+ */
+export function decodeExactly(bytes: Uint8Array): { text: string; encode: (text: string) => Uint8Array } {
+  const text = decodeUtf8(bytes);
+  return text === undefined ? { text: latin1(bytes), encode: fromLatin1 } : { text, encode: utf8 };
+}
+
 /** One character per byte (ISO 8859-1): loses nothing, for names that are ASCII on the wire. */
 export function latin1(bytes: Uint8Array): string {
   let text = '';

@@ -4,7 +4,7 @@
  */
 
 import { wipe } from '../bytes/secret.ts';
-import { decodeUtf8, fromLatin1, latin1, printable, utf8 } from '../bytes/text.ts';
+import { decodeExactly, printable, utf8 } from '../bytes/text.ts';
 import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError, type SshErrorCode } from '../errors.ts';
@@ -108,7 +108,7 @@ function asKeyFile<T>(errors: KeyFileErrors, read: () => T): T {
 
 function identify(file: string | Uint8Array, errors: KeyFileErrors): KeyFile {
   if (file.length > MAX_KEY_FILE) throw errors.unsupported(`longer than ${MAX_KEY_FILE} bytes`, 'give a private key');
-  const { text, encode } = textOf(file);
+  const { text, encode } = typeof file === 'string' ? { text: file, encode: utf8 } : decodeExactly(file);
   const start = text.replace(/^\ufeff/, '').trimStart();
   if (start.startsWith(PPK_HEADER)) return readPpk(start, encode, errors);
   const blocks = parsePem(text);
@@ -116,13 +116,6 @@ function identify(file: string | Uint8Array, errors: KeyFileErrors): KeyFile {
   if (block === undefined) throw unknown(start, errors);
   if ('unclosed' in block) throw errors.corrupt(`it has no line -----END ${block.label}-----`);
   return readPemKey(block, errors);
-}
-
-/** Text of a file in whatever encoding its comments are, and the way back to its bytes. */
-function textOf(file: string | Uint8Array): { text: string; encode: (text: string) => Uint8Array } {
-  if (typeof file === 'string') return { text: file, encode: utf8 };
-  const text = decodeUtf8(file);
-  return text === undefined ? { text: latin1(file), encode: fromLatin1 } : { text, encode: utf8 };
 }
 
 /** What a file without PEM armour looks like. */

@@ -5,7 +5,7 @@
  */
 
 import { copy } from '../bytes/bytes.ts';
-import { trimZeros } from '../bytes/mpint.ts';
+import { bitLength, trimZeros } from '../bytes/mpint.ts';
 import { DecodeError, Reader } from '../bytes/reader.ts';
 import { base64, decodeUtf8, fromBase64, printable } from '../bytes/text.ts';
 import { Writer } from '../bytes/writer.ts';
@@ -178,11 +178,6 @@ function checkRsa(modulus: Uint8Array, exponent: Uint8Array): void {
     throw new DecodeError(`An RSA exponent must be odd and have 2 to ${MAX_EXPONENT_BITS} bits`);
   }
   if (!isOdd(modulus)) throw new DecodeError('An even RSA modulus');
-}
-
-/** Bits of an integer without leading zero bytes. */
-function bitLength(bytes: Uint8Array): number {
-  return bytes.length === 0 ? 0 : bytes.length * 8 - Math.clz32(bytes[0] as number) + 24;
 }
 
 function isOdd(bytes: Uint8Array): boolean {

@@ -1,7 +1,7 @@
 /** The user's own small files, on whatever file system a runtime has: where they are, and how they are read and changed. */
 
 import { equalBytes } from '../bytes/bytes.ts';
-import { decodeLenient, decodeUtf8, fromLatin1, latin1, utf8 } from '../bytes/text.ts';
+import { decodeExactly, decodeLenient, utf8 } from '../bytes/text.ts';
 import type { TextFile } from '../client/known_hosts_policy.ts';
 import { SshError } from '../errors.ts';
 import { fileError, isMissing, isThere } from './file_error.ts';
@@ -113,7 +113,7 @@ async function replaceFile(
 ): Promise<boolean> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const before = await readIfThere(system, file);
-    const { text, encode } = exactly(before);
+    const { text, encode } = before === undefined ? { text: undefined, encode: utf8 } : decodeExactly(before);
     const changed = change(text);
     if (changed === undefined || changed === text) return false;
     const beside = `${file}.${crypto.randomUUID().slice(0, 8)}`;
@@ -131,13 +131,6 @@ async function replaceFile(
     await system.remove(beside);
   }
   throw new SshError('bad-local-file', `Cannot change ${file}: others change it all the time`, { operation: 'change' });
-}
-
-/** The text of a file such that what is not changed of it keeps its bytes, in whatever encoding comments are. */
-function exactly(bytes: Uint8Array | undefined): { text: string | undefined; encode: (text: string) => Uint8Array } {
-  if (bytes === undefined) return { text: undefined, encode: utf8 };
-  const text = decodeUtf8(bytes);
-  return text === undefined ? { text: latin1(bytes), encode: fromLatin1 } : { text, encode: utf8 };
 }
 
 function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

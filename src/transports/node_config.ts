@@ -32,8 +32,8 @@ function systemUser(): { readonly username: string; readonly uid: number } | und
   }
 }
 
-/** Bun's `homedir` does not see a HOME that the program has set. */
-function homeFolder(): string {
+/** The user's home directory. Bun's `homedir` does not see a HOME that the program has set. */
+export function homeFolder(): string {
   return (process.platform === 'win32' ? undefined : process.env.HOME) || homedir();
 }
 

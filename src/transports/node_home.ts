@@ -1,7 +1,6 @@
 /** The files of a user that SSH knows: private keys and known_hosts, with `node:fs`, which Node and Bun both have. */
 
 import { lstat, mkdir, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import type { IdentitiesMethod } from '../client/auth.ts';
 import type { HostKeyPolicy } from '../client/host_key.ts';
@@ -18,10 +17,10 @@ import {
   type KnownHostsFileOptions,
   knownHostsOf,
 } from './known_hosts_files.ts';
+import { homeFolder } from './node_config.ts';
 
 const system: HomeSystem = {
-  // Bun's `homedir` does not see a HOME that the program has set.
-  home: () => (process.platform === 'win32' ? undefined : process.env.HOME) || homedir(),
+  home: homeFolder,
   read: (path) => readFile(path),
   async appendLine(path, line) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   bigintFromBytes,
+  bitLength,
   bytesFromBigint,
   minimalBytes,
   mpintBody,
@@ -9,6 +10,20 @@ import {
   trimZeros,
 } from '../../src/bytes/mpint.ts';
 import { fromHex, hex } from '../../src/bytes/text.ts';
+
+describe('bitLength', () => {
+  it('counts from the first bit that is set', () => {
+    const rows: readonly [digits: string, bits: number][] = [
+      ['', 0],
+      ['0000', 0],
+      ['01', 1],
+      ['80', 8],
+      ['0100', 9],
+      ['00007f', 7],
+    ];
+    for (const [digits, bits] of rows) assert.equal(bitLength(fromHex(digits)), bits, digits);
+  });
+});
 
 describe('mpintBody', () => {
   const rows: readonly [unsigned: string, body: string][] = [

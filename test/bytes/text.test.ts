@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   base64,
+  decodeExactly,
   decodeLenient,
   decodeUtf8,
   fromBase64,
@@ -21,6 +22,19 @@ describe('utf8', () => {
     assert.equal(decodeUtf8(fromHex('61c3a4e282acf09f9880')), 'aä€😀');
     assert.equal(decodeUtf8(fromHex('efbbbf61')), '\ufeffa');
     assert.equal(decodeLenient(fromHex('efbbbf61')), '\ufeffa');
+  });
+
+  it('decodeExactly gives text of any bytes, and gives the bytes back', () => {
+    const rows = [
+      ['61c3a4', 'aä', 'c3a4'],
+      ['61e4', 'aä', 'e4'],
+    ] as const;
+    for (const [bytes, expected, changed] of rows) {
+      const { text, encode } = decodeExactly(fromHex(bytes));
+      assert.equal(text, expected);
+      assert.equal(hex(encode(text)), bytes);
+      assert.equal(hex(encode(text.slice(1))), changed);
+    }
   });
 
   it('decodeUtf8 is undefined for what is not UTF-8, decodeLenient replaces it', () => {

@@ -1,6 +1,7 @@
 /** The public half of whatever key file it is, and the line that `ssh-keygen -l` has for it. */
 
 import { equalBytes } from '../../bytes/bytes.ts';
+import { bitLength } from '../../bytes/mpint.ts';
 import { printable } from '../../bytes/text.ts';
 import { SshError } from '../../errors.ts';
 import { isCertificateType } from '../../keys/certificate.ts';
@@ -54,15 +55,10 @@ export async function fingerprintLine(file: string, hash: 'sha256' | 'md5', tool
 }
 
 /** The size of a key, as OpenSSH counts it. */
-export function bitsOf(key: PublicKey): number {
+function bitsOf(key: PublicKey): number {
   if (key.type === 'ssh-rsa') return bitLength(key.key.modulus);
   if (isEcdsaType(key.type)) return Number(/\d+$/.exec(key.type)?.[0]);
   return 256;
-}
-
-function bitLength(integer: Uint8Array): number {
-  const first = integer.findIndex((byte) => byte !== 0);
-  return first < 0 ? 0 : (integer.length - first) * 8 - Math.clz32(integer[first] as number) + 24;
 }
 
 /** `ED25519`, `ECDSA-SK-CERT` and so on, as OpenSSH shows types. */
