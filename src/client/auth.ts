@@ -11,7 +11,7 @@ import { SshError } from '../errors.ts';
 import { PrivateKey } from '../keys/key_pair.ts';
 import { signerOf } from '../keys/private_key.ts';
 import type { Signer } from '../keys/signature.ts';
-import { type KeyFileOptions, signerOfFile, withCertificate } from './key_material.ts';
+import { type SignerOptions, signerOfFile, withCertificate } from './key_material.ts';
 
 /** Log in with a key. */
 export interface PublicKeyMethod {
@@ -99,7 +99,7 @@ export function password(
 }
 
 /** Options of `key`. */
-export interface KeyMaterialOptions extends KeyFileOptions {
+export interface KeyMaterialOptions extends SignerOptions {
   /** A certificate that the server is shown in place of the key: what stands in a file `-cert.pub`, as text or bytes. */
   readonly certificate?: string | Uint8Array | undefined;
 }
@@ -134,7 +134,7 @@ export function key(
 function plainSigner(
   crypto: CryptoProvider,
   material: string | Uint8Array | PrivateKey | Signer,
-  options: KeyFileOptions,
+  options: SignerOptions,
 ): MaybePromise<Signer> {
   if (material instanceof PrivateKey) return signerOf(crypto, material);
   if (typeof material !== 'string' && !(material instanceof Uint8Array)) return material;

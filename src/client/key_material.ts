@@ -4,14 +4,14 @@
  */
 
 import { equalBytes } from '../bytes/bytes.ts';
-import { decodeLenient, printable } from '../bytes/text.ts';
+import { printable } from '../bytes/text.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { certified, parseCertificate } from '../keys/certificate.ts';
 import type { KdfLimits } from '../keys/kdf_limits.ts';
 import { parsePrivateKey, peekPrivateKey, signerOf } from '../keys/private_key.ts';
 import { keyTypeOf } from '../keys/public_key.ts';
-import { parsePublicKeyLine } from '../keys/public_key_line.ts';
+import { blobIn } from '../keys/public_key_line.ts';
 import { algorithmsOf, type Signer } from '../keys/signature.ts';
 
 /** How often a person may mistype a passphrase; OpenSSH's NumberOfPasswordPrompts. */
@@ -20,8 +20,8 @@ const PASSPHRASE_TRIES = 3;
 /** A passphrase, or what gives it: called when it is needed, and again, three times in all, where it is wrong. */
 export type Passphrase = string | (() => MaybePromise<string>);
 
-/** How to read a key file. */
-export interface KeyFileOptions {
+/** How to make a signer of a key file. */
+export interface SignerOptions {
   /** What messages call the file, usually its path. */
   readonly name?: string | undefined;
   readonly passphrase?: Passphrase | undefined;
@@ -39,7 +39,7 @@ export interface KeyFileOptions {
 export function signerOfFile(
   crypto: CryptoProvider,
   file: string | Uint8Array,
-  options: KeyFileOptions = {},
+  options: SignerOptions = {},
 ): MaybePromise<Signer> {
   const { name, passphrase } = options;
   const { encrypted, publicBlob = options.publicKey, comment } = peekPrivateKey(file, name);
@@ -49,22 +49,15 @@ export function signerOfFile(
   return passphrase === undefined ? opened(crypto, file, options, undefined) : unlock(crypto, file, options);
 }
 
-/** The blob of a certificate out of a `.pub` file, or as it is; throws for what is none. */
-export function certificateBlob(material: string | Uint8Array): Uint8Array {
-  // a blob begins with a length, and text with a letter
-  if (typeof material !== 'string' && material[0] === 0) return material;
-  return parsePublicKeyLine(typeof material === 'string' ? material : decodeLenient(material)).blob;
-}
-
 /** The signer with the certificate in place of its key; throws `bad-argument` where they do not belong together. */
 export function withCertificate(signer: Signer, material: string | Uint8Array): Signer {
-  return certified(signer, parseCertificate(certificateBlob(material)));
+  return certified(signer, parseCertificate(blobIn(material)));
 }
 
 function opened(
   crypto: CryptoProvider,
   file: string | Uint8Array,
-  { name, limits }: KeyFileOptions,
+  { name, limits }: SignerOptions,
   passphrase: string | undefined,
 ): Signer {
   const key = parsePrivateKey(file, crypto, {
@@ -75,7 +68,7 @@ function opened(
   return signerOf(crypto, key);
 }
 
-async function unlock(crypto: CryptoProvider, file: string | Uint8Array, options: KeyFileOptions): Promise<Signer> {
+async function unlock(crypto: CryptoProvider, file: string | Uint8Array, options: SignerOptions): Promise<Signer> {
   const { passphrase } = options;
   if (typeof passphrase !== 'function') return opened(crypto, file, options, passphrase);
   for (let attempt = 1; ; attempt++) {

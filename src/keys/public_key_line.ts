@@ -3,7 +3,7 @@
  * Must not know the options of authorized_keys, nor files.
  */
 
-import { base64, fromBase64, printable } from '../bytes/text.ts';
+import { base64, decodeLenient, fromBase64, printable } from '../bytes/text.ts';
 import { SshError } from '../errors.ts';
 import { keyTypeOf } from './public_key.ts';
 
@@ -34,6 +34,13 @@ export function parsePublicKeyLine(text: string): PublicKeyLine {
     throw corrupt(type, found === undefined ? 'its base64 holds no key' : `its base64 holds a key of type ${found}`);
   }
   return { type, blob, comment: comment?.trimEnd() ?? '' };
+}
+
+/** The blob of a key, or of a certificate: given as it is, or as the text or bytes of a `.pub` file. Throws as `parsePublicKeyLine`. */
+export function blobIn(material: string | Uint8Array): Uint8Array {
+  // a blob begins with the length of its type, so with a zero; no text does
+  if (typeof material !== 'string' && material[0] === 0) return material;
+  return parsePublicKeyLine(typeof material === 'string' ? material : decodeLenient(material)).blob;
 }
 
 /** `type base64 comment`, without an end of line. Throws `bad-argument` for a comment of several lines. */

@@ -1,11 +1,11 @@
 /** What a server shows itself with: its keys, and its keys in certificates. */
 
 import { equalBytes } from '../bytes/bytes.ts';
-import { decodeLenient, printable } from '../bytes/text.ts';
+import { printable } from '../bytes/text.ts';
 import { badArgument } from '../core/options.ts';
 import { SshError } from '../errors.ts';
 import { type Certificate, certified, parseCertificate } from '../keys/certificate.ts';
-import { parsePublicKeyLine } from '../keys/public_key_line.ts';
+import { blobIn } from '../keys/public_key_line.ts';
 import type { Signer } from '../keys/signature.ts';
 
 /**
@@ -25,14 +25,12 @@ export function withCertificates(signers: readonly Signer[], given: readonly unk
   return [...signers, ...shown];
 }
 
-/** A blob begins with the length of its type, so with a zero; no text does. */
 function certificateIn(given: unknown): Certificate {
   if (typeof given !== 'string' && !(given instanceof Uint8Array)) {
     throw badArgument(`A host certificate is the content of a -cert.pub file, or a blob, not ${typeof given}`);
   }
   try {
-    if (typeof given !== 'string' && given[0] === 0) return parseCertificate(given);
-    return parseCertificate(parsePublicKeyLine(typeof given === 'string' ? given : decodeLenient(given)).blob);
+    return parseCertificate(blobIn(given));
   } catch (error) {
     if (!(error instanceof SshError)) throw error;
     throw badArgument(`A host certificate cannot be read: ${printable(error.message)}`);
