@@ -4,12 +4,13 @@
  */
 
 import { equalBytes } from '../bytes/bytes.ts';
-import { DecodeError, Reader } from '../bytes/reader.ts';
+import { Reader } from '../bytes/reader.ts';
 import { Writer } from '../bytes/writer.ts';
 import { SshError } from '../errors.ts';
 import { isCertificateType, parseCertificate } from '../keys/certificate.ts';
 import { hostKeyProof } from '../keys/host_key_proof.ts';
 import { plainAlgorithm, type Signer, signatureAlgorithms } from '../keys/signature.ts';
+import { ifDecodes } from '../keys/signature_body.ts';
 
 /** Proofs for one client: all keys of a server some times over. Each costs a signature. */
 const MOST_PROOFS = 256;
@@ -64,19 +65,16 @@ export class HostKeyProofs {
 
   /** Nothing for no keys, one twice, and one that is not ours. */
   #askedKeys(body: Uint8Array): HostKey[] | undefined {
-    const asked: HostKey[] = [];
-    try {
+    return ifDecodes(() => {
+      const asked: HostKey[] = [];
       for (const reader = new Reader(body); reader.remaining > 0; ) {
         const blob = reader.string();
         const key = this.#keys.find((each) => equalBytes(each.blob, blob));
         if (key === undefined || asked.includes(key)) return undefined;
         asked.push(key);
       }
-    } catch (error) {
-      if (error instanceof DecodeError) return undefined;
-      throw error;
-    }
-    return asked.length > 0 ? asked : undefined;
+      return asked.length > 0 ? asked : undefined;
+    });
   }
 }
 
