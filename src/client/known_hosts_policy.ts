@@ -7,6 +7,7 @@ import { equalBytes } from '../bytes/bytes.ts';
 import { printable } from '../bytes/text.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
+import { Turns } from '../io/turns.ts';
 import {
   checkHostKey,
   formatKnownHostsLine,
@@ -34,6 +35,9 @@ import {
 
 /** Largest known_hosts file in characters: fifty thousand hosts and more. A limit on memory. */
 const MAX_FILE = 16 * 1024 * 1024;
+
+/** Files that hosts are added to: of several connections to a new host one decides which key it has. */
+const remembering = new Turns();
 
 /** A small file of text lines. */
 export interface TextFile {
@@ -94,14 +98,21 @@ export function knownHostsIn(files: readonly TextFile[], options: KnownHostsOpti
 /** Trusts what stands in `file`, and puts the key of a host that is not there into it. A changed key is refused. */
 export function acceptNewIn(file: TextFile, options: AcceptNewOptions = {}): HostKeyPolicy {
   const files = [file];
+  const isNew = async (offer: HostKeyOffer): Promise<boolean> => {
+    const verdict = await verdictOf(files, options.revoked, offer);
+    refuseUnlessKnown(verdict, offer);
+    return verdict.state === 'unknown';
+  };
   return {
     preferredKeyTypes: (host, port, crypto) => preferredTypes(files, host, port, crypto),
     async check(offer) {
-      const verdict = await verdictOf(files, options.revoked, offer);
-      refuseUnlessKnown(verdict, offer);
-      if (verdict.state !== 'unknown') return;
-      const hashWith = options.hash === true ? offer.crypto : undefined;
-      await file.append(formatKnownHostsLine(offer.host, offer.port, offer.key.key.blob, hashWith));
+      if (!(await isNew(offer))) return;
+      await remembering.run(file.name, async () => {
+        // another connection to the host may have remembered this key meanwhile, or another one
+        if (!(await isNew(offer))) return;
+        const hashWith = options.hash === true ? offer.crypto : undefined;
+        await file.append(formatKnownHostsLine(offer.host, offer.port, offer.key.key.blob, hashWith));
+      });
     },
     ...(options.update === false ? {} : updatesOf(files, options)),
   };

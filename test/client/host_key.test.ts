@@ -111,6 +111,17 @@ describe('acceptNewIn', () => {
     assert.equal(file.text, `[example.org]:2222 ssh-ed25519 ${FIRST}\n`);
     await refusal(acceptNewIn(file), offer(SECOND, 'example.org', 2222), 'host-key-changed');
   });
+
+  it('remembers one key, and once, where several connections to a new host begin together', async () => {
+    const file = new MemoryTextFile();
+    const checked = [FIRST, FIRST, SECOND].map(async (key) => acceptNewIn(file).check(offer(key, 'example.org')));
+    const ended = await Promise.allSettled(checked);
+    assert.deepEqual(
+      ended.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected'],
+    );
+    assert.equal(file.text, `example.org ssh-ed25519 ${FIRST}\n`);
+  });
 });
 
 describe('a host that shows a certificate', () => {
