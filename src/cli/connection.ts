@@ -57,7 +57,7 @@ export async function openEarly(
 ): Promise<EarlyConnection> {
   const library = await loadLibrary();
   const source = sourceOf(target, choice);
-  const config = await library.hostConfig(target.host, source);
+  const config = trusting(await library.hostConfig(target.host, source), choice.trust);
   if (config.user === '') throw new SshError('bad-argument', 'Nobody knows your user name here: write user@host');
   const terminal = config.batchMode ? undefined : openTerminal();
   const deadline = new Deadline(choice.timeout, signal);
@@ -146,21 +146,32 @@ function chosen(
   );
   return {
     auth: [...named, ...configured.auth],
-    ...(choice.trust.kind === 'config' ? {} : { hostKey: policyOf(library, choice.trust) }),
+    ...policyOf(library, choice.trust),
     ...(choice.window === undefined ? {} : { window: choice.window }),
     ...(choice.maxWindow === undefined ? {} : { maxWindow: choice.maxWindow }),
     algorithms: { ...(typeof algorithms === 'object' ? algorithms : {}), ...listsOf(choice.algorithms) },
   };
 }
 
-function policyOf(library: Library, trust: Exclude<TrustChoice, { readonly kind: 'config' }>): HostKeyPolicy {
+/** The files of `--known-hosts` and `--accept-new` take the place of the configuration's; what it says is revoked stays so. */
+function trusting(config: HostConfig, trust: TrustChoice): HostConfig {
+  if (trust.kind !== 'known-hosts') return config;
+  return {
+    ...config,
+    ...(trust.file === undefined ? {} : { userKnownHostsFiles: [trust.file], globalKnownHostsFiles: [] }),
+    strictHostKeyChecking: trust.acceptNew ? 'accept-new' : 'yes',
+  };
+}
+
+function policyOf(library: Library, trust: TrustChoice): { readonly hostKey?: HostKeyPolicy } {
   switch (trust.kind) {
+    case 'config':
     case 'known-hosts':
-      return trust.acceptNew ? library.acceptNew(trust.file) : library.knownHosts(trust.file);
+      return {};
     case 'pin':
-      return library.pin(trust.fingerprints);
+      return { hostKey: library.pin(trust.fingerprints) };
     case 'insecure-accept-any':
-      return library.insecureAcceptAny();
+      return { hostKey: library.insecureAcceptAny() };
   }
 }
 

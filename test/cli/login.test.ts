@@ -62,7 +62,7 @@ describe('trust', () => {
 
   it('is given once and kept with --accept-new', options, async () => {
     const home = scratch();
-    assert.equal((await list(['--accept-new'], home)).status, 0);
+    assert.equal((await list(['--accept-new', '-F', 'none'], home)).status, 0);
     // the server may have told its other keys before the end
     const known = readFileSync(join(home, '.ssh', 'known_hosts'), 'utf8');
     assert.match(known, /^\[127\.0\.0\.1\]:\d+ ssh-ed25519 \S+\n(?:\[127\.0\.0\.1\]:\d+ \S+ \S+\n)*$/);
