@@ -4,10 +4,11 @@ import { equalBytes } from '../bytes/bytes.ts';
 import { decodeExactly, decodeLenient, utf8 } from '../bytes/text.ts';
 import type { TextFile } from '../client/known_hosts_policy.ts';
 import { SshError } from '../errors.ts';
+import { Turns } from '../io/turns.ts';
 import { fileError, isMissing, isThere } from './file_error.ts';
 
-/** Files that this process is changing, each with the end of the last change: one waits for the other. */
-const changing = new Map<string, Promise<unknown>>();
+/** Files that this process is changing: one change waits for the other. */
+const changing = new Turns();
 
 /** How often a change is made anew because somebody else has changed the file meanwhile. */
 const MOST_TRIES = 3;
@@ -66,7 +67,7 @@ export function textFile(system: HomeSystem, path: string): TextFile {
       try {
         // a link that leads nowhere is no failure here: its file is made
         const target = await system.follow(file).catch(() => file);
-        await inTurn(target, () => system.appendLine(file, line));
+        await changing.run(target, () => system.appendLine(file, line));
       } catch (error) {
         throw fileError('add a host key to', file, error);
       }
@@ -91,19 +92,7 @@ async function editFile(
   change: (text: string | undefined) => string | undefined,
 ): Promise<boolean> {
   const file = await system.follow(path);
-  return await inTurn(file, () => replaceFile(system, file, change));
-}
-
-/** Does something to a file once everything that this process does to it before is done. */
-async function inTurn<T>(file: string, todo: () => Promise<T>): Promise<T> {
-  const before = changing.get(file) ?? Promise.resolve();
-  const work = before.catch(() => {}).then(todo);
-  changing.set(file, work);
-  try {
-    return await work;
-  } finally {
-    if (changing.get(file) === work) changing.delete(file);
-  }
+  return await changing.run(file, () => replaceFile(system, file, change));
 }
 
 async function replaceFile(
