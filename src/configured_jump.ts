@@ -22,9 +22,12 @@ export interface JumpParts {
   connect(options: ClientOptions): Promise<SshClient>;
 }
 
-/** `user@host:port`, by which loops are found. */
-export function stationName({ user, host, port }: HostConfig): string {
-  return `${user}@${host}:${port}`;
+/**
+ * By which loops are found: a server as it was asked for. Two of them may have one address, each in a network of its own, as
+ * routers have that stand behind each other.
+ */
+export function stationName({ user, originalHost, port }: HostConfig): string {
+  return `${user}@${originalHost}:${port}`;
 }
 
 /** How to dial through `jumps`, the last of which opens the tunnel; `trail`: the servers that wait for it. */
@@ -51,7 +54,7 @@ export function dialThrough(jumps: readonly JumpHost[], trail: readonly string[]
       return await connected.openTunnel(host, port, { signal, onClosed: () => void connected.close() });
     } catch (error) {
       await ssh?.close();
-      throw through(error, name);
+      throw through(error, `${config.user}@${config.host}:${config.port}`);
     }
   };
 }

@@ -350,6 +350,18 @@ Host *
     assert.deepEqual(net.dialled, []);
   });
 
+  it('goes through servers that have one address, each in its own network', { timeout: 30_000 }, async () => {
+    const net = await netOf('192.168.1.1:22');
+    const routers = `Host inner\n  ProxyJump outer\nHost inner outer\n  HostName 192.168.1.1\n  StrictHostKeyChecking accept-new`;
+    const parts = partsOf(routers, textFile(), net);
+    const ssh = await connect(net, await sshConfigWith(parts, 'inner', { login: login() }));
+    assert.deepEqual(net.dialled, ['192.168.1.1:22', '192.168.1.1:22 → 192.168.1.1:22']);
+    await ssh.close();
+    const mutual = partsOf('Host a\n  ProxyJump b\nHost b\n  ProxyJump a', textFile(), net);
+    const round = connect(net, await sshConfigWith(mutual, 'a', { login: login() }));
+    await assert.rejects(round, { code: 'bad-config', message: /in a circle: ada@a:22, ada@b:22, ada@a:22$/ });
+  });
+
   it('hands on servers whose users have odd names', async () => {
     const net = await netOf('a:22', 'b:22', 'c:22');
     const odd = `Host c\n  ProxyJump 'x"%%\\ #y@a,b'\nHost *\n  StrictHostKeyChecking accept-new`;
