@@ -9,9 +9,12 @@ import { signatureAlgorithmFor } from '../core/auth/client_key.ts';
 import type { AuthAttempt, Question } from '../core/events.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
+import { plainAlgorithm } from '../keys/signature.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
 import type { AuthMethod, LoginSurroundings } from './auth.ts';
 import { type Candidate, type Candidates, type KeyCandidate, loadCandidates } from './candidates.ts';
+
+const SHA1_RSA = 'ssh-rsa';
 
 /** Refused attempts before we stop by ourselves: OpenSSH's servers close at the sixth (MaxAuthTries). */
 export const MAX_AUTH_FAILURES = 5;
@@ -188,9 +191,21 @@ export class Login {
       const accepted = (ours ? this.#signatures : (serverSigAlgs ?? [])).map((name) => printable(name, 64)).join(', ');
       return ours
         ? `did not try ${names}, since only signatures by ${accepted} are allowed: see the options signatures and algorithms`
-        : `did not try ${names}, since the server takes signatures by ${accepted} only`;
+        : `did not try ${names}, since the server takes signatures by ${accepted} only${this.#sha1Advice(candidates, question)}`;
     }
-    return 'give auth another key or method that the server accepts';
+    return `give auth another key or method that the server accepts${this.#sha1Advice(candidates, question)}`;
+  }
+
+  /** Servers that know SHA-1 only for RSA say so, or are too old to say what they take (RFC 8308). */
+  #sha1Advice(candidates: readonly Candidate[], { methods, serverSigAlgs }: CredentialsQuestion): string {
+    if (this.#signatures.includes(SHA1_RSA) || methods?.includes('publickey') !== true) return '';
+    if (serverSigAlgs?.includes(SHA1_RSA) === false || serverSigAlgs?.some((name) => name.startsWith('rsa-')))
+      return '';
+    const hasRsa = candidates.some(
+      (each) => each.kind === 'key' && each.signer.algorithms.some((name) => plainAlgorithm(name) === SHA1_RSA),
+    );
+    if (!hasRsa) return '';
+    return `; if the server is so old that it takes RSA keys by SHA-1 only, allow that weak one with algorithms: 'legacy'`;
   }
 
   #failed(question: CredentialsQuestion, detail: string): SshError {

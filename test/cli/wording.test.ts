@@ -24,6 +24,10 @@ describe('commandWording', () => {
       'No connection to h:22 within 20000 ms: no answer',
     ],
     ['stopped after 5 refused attempts (maxAuthFailures)', 'stopped after 5 refused attempts'],
+    [
+      "by SHA-1 only, allow that weak one with algorithms: 'legacy'",
+      'by SHA-1 only, allow that weak one with -o PubkeyAcceptedAlgorithms=+ssh-rsa',
+    ],
     ['open /a: no such file', 'open /a: no such file'],
   ];
   for (const [message, words] of cases) it(words, () => assert.equal(commandWording(message), words));
