@@ -106,6 +106,11 @@ describe('sntrup761', () => {
     assert.equal(seen.size, 4 * rounds);
   });
 
+  it('comes to an end with a random source that is broken', () => {
+    const broken = (length: number): Uint8Array => new Uint8Array(length).fill(0xaa); // every coefficient is 1
+    assert.throws(() => kem.generate(broken), sshError('crypto', 'local'));
+  });
+
   it('rejects a ciphertext with any bit changed, without an error, in favour of a secret that is kept for that', () => {
     const row = rows[0] ?? assert.fail('no rows');
     const secret = fromHex(row.secret);

@@ -7,7 +7,7 @@
 import { concat } from '../../bytes/bytes.ts';
 import { wipe } from '../../bytes/secret.ts';
 import type { Kem, RandomSource } from '../provider.ts';
-import { expectLength, expectPeerLength } from '../refuse.ts';
+import { expectLength, expectPeerLength, refused } from '../refuse.ts';
 import { hashes } from './hash.ts';
 import {
   decodePublic,
@@ -22,6 +22,8 @@ import {
 } from './sntrup_code.ts';
 import { invert3, invertTriple, mod3, modQ, multiply, newPoly, nonZeroMask, P, type Poly, W } from './sntrup_poly.ts';
 import { sortInt32 } from './sort.ts';
+
+const MAX_DRAWS = 16; // hardly any polynomial has no inverse: a second draw is rare
 
 const HASH_SIZE = 32;
 const CIPHERTEXT_SIZE = ROUNDED_SIZE + HASH_SIZE;
@@ -109,18 +111,23 @@ function session(prefix: number, encoded: Uint8Array, ciphertext: Uint8Array): U
   return shared;
 }
 
+/** A small polynomial and its inverse modulo 3. That a draw has none tells nothing of the one that is used. */
+function drawInvertible(random: RandomSource): { readonly g: Poly; readonly inverse: Poly } {
+  for (let draw = 0; draw < MAX_DRAWS; draw++) {
+    const g = drawSmall(random);
+    const { inverse, invertible } = invert3(g);
+    if (invertible !== 0) return { g, inverse };
+  }
+  throw refused(`The random source gave nothing invertible in ${MAX_DRAWS} draws: it is broken`, 'local');
+}
+
 function generate(random: RandomSource): ReturnType<Kem['generate']> {
-  let g: Poly;
-  let inverted: ReturnType<typeof invert3>;
-  do {
-    g = drawSmall(random);
-    inverted = invert3(g);
-  } while (inverted.invertible === 0); // hardly ever, and of a g that is not used
+  const { g, inverse } = drawInvertible(random);
   const f = drawShort(random);
   const publicValue = encodePublic(multiply(invertTriple(f), g, modQ));
   const rho = random(SMALL_SIZE);
-  const secret = concat(encodeSmall(f), encodeSmall(inverted.inverse), publicValue, rho, hash(4, publicValue));
-  for (const poly of [f, g, inverted.inverse]) poly.fill(0);
+  const secret = concat(encodeSmall(f), encodeSmall(inverse), publicValue, rho, hash(4, publicValue));
+  for (const poly of [f, g, inverse]) poly.fill(0);
   wipe(rho);
   return { secret, publicValue };
 }
