@@ -4,6 +4,7 @@
  */
 
 import { printable } from '../bytes/text.ts';
+import { checkTable, type OptionTable, object, text } from '../core/option_checks.ts';
 import { SshError, toSshError } from '../errors.ts';
 import { type Clock, systemClock } from '../io/clock.ts';
 import type { Signer } from '../keys/signature.ts';
@@ -24,6 +25,8 @@ export interface AgentClientOptions {
   readonly clock?: Clock | undefined;
 }
 
+const table: OptionTable<AgentClientOptions> = { name: text, clock: object };
+
 /**
  * The agent at the other end of a pipe. Requests are answered one after the other. What goes wrong is `agent-failed`. It has no
  * `other`: forwarded, it lists and signs, and nothing that comes over a connection can add keys, load libraries or lock it.
@@ -40,6 +43,7 @@ export class AgentClient implements Agent {
 
   /** `open` connects to the agent; it is called again whenever there is no connection and a request comes. */
   constructor(open: () => Promise<AgentPipe>, options: AgentClientOptions = {}) {
+    checkTable('AgentClient', options, table);
     this.#open = open;
     this.#name = printable(options.name ?? 'the agent');
     this.#clock = options.clock ?? systemClock;

@@ -4,6 +4,7 @@
  */
 
 import { DecodeError } from '../bytes/reader.ts';
+import { callback, checkTable, type OptionTable } from '../core/option_checks.ts';
 import { type SshError, toSshError } from '../errors.ts';
 import type { BytePipe } from '../io/pipe.ts';
 import { asPipe, type ByteStreams } from '../io/streams.ts';
@@ -17,15 +18,18 @@ export interface ServeAgentOptions {
   readonly onError?: ((error: SshError) => void) | undefined;
 }
 
+const table: OptionTable<ServeAgentOptions> = { onError: callback };
+
 /**
  * Serves `agent` on a pipe, or on streams, which belong to it from now on. Resolves once the pipe is closed; never rejects. What
- * breaks the protocol ends the pipe.
+ * breaks the protocol ends the pipe. Throws `bad-argument`.
  */
 export function serveAgent(
   stream: BytePipe | ByteStreams,
   agent: Agent,
   options: ServeAgentOptions = {},
 ): Promise<void> {
+  checkTable('serveAgent', options, table);
   const pipe = asPipe(stream, 'serveAgent takes');
   return new Promise((resolve) => new Server(pipe, agent, options, resolve));
 }

@@ -5,6 +5,7 @@
 
 import type { SessionBinding } from '../agent/agent.ts';
 import type { Prompt } from '../core/events.ts';
+import { callback, checkTable, elsewhere, type OptionTable, object, text } from '../core/option_checks.ts';
 import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
@@ -79,6 +80,8 @@ export interface PasswordOptions {
   readonly newPassword?: (prompt: string) => MaybePromise<string>;
 }
 
+const passwordTable: OptionTable<PasswordOptions> = { newPassword: callback };
+
 /**
  * Log in with a password, or with what `ask` gives, which may be called three times if the server refuses. Where a server
  * has no password method but keyboard-interactive, a single prompt whose answer is not shown is answered with it.
@@ -90,6 +93,7 @@ export function password(
   if (typeof secret !== 'string' && typeof secret !== 'function') {
     throw new SshError('bad-argument', `password() takes a string or a function that gives one, not ${typeof secret}`);
   }
+  checkTable('password', options, passwordTable);
   return {
     method: 'password',
     tries: typeof secret === 'string' ? 1 : PASSWORD_TRIES,
@@ -104,6 +108,14 @@ export interface KeyMaterialOptions extends SignerOptions {
   readonly certificate?: string | Uint8Array | undefined;
 }
 
+const keyTable: OptionTable<KeyMaterialOptions> = {
+  name: text,
+  passphrase: elsewhere, // whose value must not be shown
+  limits: object,
+  publicKey: elsewhere,
+  certificate: elsewhere,
+};
+
 /**
  * Log in with a private key: the text or bytes of a key file, a parsed key, or anything that signs, such as an agent's
  * key. It is signed with at once, without asking the server first whether it would do, unless that takes a passphrase that is
@@ -117,9 +129,7 @@ export function key(
     throw new SshError('bad-argument', `key() takes a key file's content, a key, or a signer, not ${typeof material}`);
   }
   const named = typeof options === 'string' ? { name: options } : options;
-  if (typeof named !== 'object' || named === null) {
-    throw new SshError('bad-argument', `key() takes a name or options behind the key, not ${typeof named}`);
-  }
+  checkTable('key', named, keyTable);
   const { name, certificate } = named;
   return {
     method: 'publickey',

@@ -5,6 +5,7 @@
 
 import { equalBytes } from '../bytes/bytes.ts';
 import { printable } from '../bytes/text.ts';
+import { checkTable, flag, type OptionTable, object } from '../core/option_checks.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { Turns } from '../io/turns.ts';
@@ -82,8 +83,12 @@ export interface AcceptNewOptions extends KnownHostsOptions {
   readonly hash?: boolean | undefined;
 }
 
+const knownTable: OptionTable<KnownHostsOptions> = { update: flag, revoked: object };
+const acceptTable: OptionTable<AcceptNewOptions> = { ...knownTable, hash: flag };
+
 /** Trusts the keys, and the authorities, that stand in `files`; a host that is not there is refused. */
 export function knownHostsIn(files: readonly TextFile[], options: KnownHostsOptions = {}): HostKeyPolicy {
+  checkTable('knownHosts', options, knownTable);
   return {
     preferredKeyTypes: (host, port, crypto) => preferredTypes(files, host, port, crypto),
     async check(offer) {
@@ -97,6 +102,7 @@ export function knownHostsIn(files: readonly TextFile[], options: KnownHostsOpti
 
 /** Trusts what stands in `file`, and puts the key of a host that is not there into it. A changed key is refused. */
 export function acceptNewIn(file: TextFile, options: AcceptNewOptions = {}): HostKeyPolicy {
+  checkTable('acceptNew', options, acceptTable);
   const files = [file];
   const isNew = async (offer: HostKeyOffer): Promise<boolean> => {
     const verdict = await verdictOf(files, options.revoked, offer);

@@ -2,7 +2,16 @@
 
 import { printable } from '../bytes/text.ts';
 import { defaultSignatures } from '../core/algorithms/lists.ts';
-import { abortSignal, callback, checkTable, elsewhere, flag, type OptionTable, object } from '../core/option_checks.ts';
+import {
+  abortSignal,
+  callback,
+  checkTable,
+  elsewhere,
+  flag,
+  type OptionTable,
+  object,
+  oneOf,
+} from '../core/option_checks.ts';
 import {
   badArgument,
   requireInteger,
@@ -98,7 +107,7 @@ const table: OptionTable<ConnectOptions> = {
   username: elsewhere,
   auth: elsewhere,
   hostKey: elsewhere,
-  hostKeyOrder: elsewhere,
+  hostKeyOrder: oneOf('known-first', 'fixed'),
   timeouts: object,
   maxAuthFailures: elsewhere,
   identitiesOnly: flag,
@@ -123,10 +132,6 @@ export function settingsOf(options: ConnectOptions): Settings {
   requireText('host', host);
   requireText('username', username);
   if (typeof hostKey?.check !== 'function') throw badArgument(`hostKey is required: ${POLICY_CHOICES}`);
-  const { hostKeyOrder = 'known-first' } = options;
-  if (hostKeyOrder !== 'known-first' && hostKeyOrder !== 'fixed') {
-    throw badArgument(`hostKeyOrder must be 'known-first' or 'fixed', not ${printable(String(hostKeyOrder), 40)}`);
-  }
   requireMethods(auth);
   requireKnown('timeouts', timeouts, {
     connect: 0,
@@ -146,7 +151,7 @@ export function settingsOf(options: ConnectOptions): Settings {
     authTime: timeouts.auth,
     channelCloseTime: timeouts.channelClose,
   });
-  const { onBanner, identitiesOnly = false, requireSignature = false } = options;
+  const { onBanner, hostKeyOrder = 'known-first', identitiesOnly = false, requireSignature = false } = options;
   const signatures = signaturesOf(options.signatures, defaultSignatures(options.algorithms));
   const early = options.early === true;
   return {

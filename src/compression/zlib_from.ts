@@ -6,6 +6,7 @@
 import { equalBytes, join } from '../bytes/bytes.ts';
 import { utf8 } from '../bytes/text.ts';
 import type { CompressionLibrary, Deflater, Inflater } from '../core/compression.ts';
+import { checkTable, integer, type OptionTable } from '../core/option_checks.ts';
 import { protocolError, SshError } from '../errors.ts';
 import { DisconnectReason } from '../wire/numbers.ts';
 
@@ -31,6 +32,8 @@ export interface ZlibOptions {
   /** From 1, fast, to 9, small. Default: 6, as OpenSSH's. */
   readonly level?: number;
 }
+
+const zlibTable: OptionTable<ZlibOptions> = { level: integer(1, 9) };
 
 /** Bytes of the chunks that pako makes: most payloads are smaller. */
 const CHUNK = 16 * 1024;
@@ -117,10 +120,8 @@ function tryOut(library: CompressionLibrary): void {
 
 /** A library to compress with, of the caller's import of pako. Throws `bad-argument` where it does not do what is needed. */
 export function zlibFrom(pako: PakoLike, options: ZlibOptions = {}): CompressionLibrary {
+  checkTable('zlibFrom', options, zlibTable);
   const { level = 6 } = options;
-  if (!Number.isInteger(level) || level < 1 || level > 9) {
-    throw new SshError('bad-argument', `zlibFrom: level must be an integer from 1 to 9, not ${level}`);
-  }
   const library: CompressionLibrary = {
     deflater: () => new ZlibDeflater(pako, level),
     inflater: () => new ZlibInflater(pako),

@@ -19,6 +19,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 export const flag: Check = { expected: 'true or false', fits: (value) => typeof value === 'boolean' };
 export const callback: Check = { expected: 'a function', fits: (value) => typeof value === 'function' };
+export const text: Check = { expected: 'a text', fits: (value) => typeof value === 'string' };
 export const object: Check = { expected: 'an object', fits: isObject };
 /** What is looked at where it is used. */
 export const elsewhere: Check = { expected: '', fits: () => true };

@@ -10,6 +10,7 @@ import { Writer } from '../bytes/writer.ts';
 import type { CryptoProvider, MaybePromise, RandomSource } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
 import { formatTime } from './expiry_time.ts';
+import { checkNames } from './key_arguments.ts';
 import { ecdsaCurves, keyTypeOf, type PublicKey, parsePublicKey, readKeyParts } from './public_key.ts';
 import { authorityAlgorithms, certificateName, type Signer, verifySignature } from './signature.ts';
 import { ifDecodes } from './signature_body.ts';
@@ -176,6 +177,8 @@ export interface CertificateUse {
   readonly allowEmptyPrincipals: boolean;
 }
 
+const USE_NAMES: readonly (keyof CertificateUse)[] = ['kind', 'principal', 'now', 'allowEmptyPrincipals'];
+
 /** Critical options that somebody acts on: `userRestrictions` does. For hosts there are none. */
 const knownCritical: Readonly<Record<Certificate['kind'], readonly string[]>> = {
   user: ['force-command', 'source-address', 'verify-required'],
@@ -184,6 +187,7 @@ const knownCritical: Readonly<Record<Certificate['kind'], readonly string[]>> = 
 
 /** Whether a certificate, which was verified, is for this use: kind, critical options, time, principals. */
 export function judgeCertificate(certificate: Certificate, use: CertificateUse): CertificateVerdict {
+  checkNames('judgeCertificate', use, USE_NAMES);
   const reason = refusalOf(certificate, use);
   return reason === undefined ? { ok: true } : { ok: false, reason };
 }
@@ -223,6 +227,18 @@ export interface CertificateRequest {
   readonly extensions?: ReadonlyMap<string, string | Uint8Array>;
 }
 
+const REQUEST_NAMES: readonly (keyof CertificateRequest)[] = [
+  'key',
+  'kind',
+  'keyId',
+  'serial',
+  'principals',
+  'validAfter',
+  'validBefore',
+  'criticalOptions',
+  'extensions',
+];
+
 /** What `ssh-keygen -s` permits users unless it is told otherwise. */
 export const USER_EXTENSIONS: ReadonlyMap<string, Uint8Array> = new Map(
   ['permit-X11-forwarding', 'permit-agent-forwarding', 'permit-port-forwarding', 'permit-pty', 'permit-user-rc'].map(
@@ -240,6 +256,7 @@ export async function signCertificate(
   request: CertificateRequest,
   random: RandomSource = crypto.random,
 ): Promise<Certificate> {
+  checkNames('signCertificate', request, REQUEST_NAMES);
   const able = authorityAlgorithms(keyTypeOf(authority.publicKey));
   const algorithm = authority.algorithms.find((name) => able.includes(name));
   if (algorithm === undefined || isCertificateType(authority.keyType)) {

@@ -7,6 +7,7 @@ import { whenReady } from '../crypto/maybe_promise.ts';
 import type { CryptoProvider, MaybePromise } from '../crypto/provider.ts';
 import { MAX_MODULUS_BITS, MIN_NEW_BITS } from '../crypto/rsa_rule.ts';
 import { SshError } from '../errors.ts';
+import { checkNames } from './key_arguments.ts';
 import { keyPairOf, newEd25519Key, type PrivateKey } from './key_pair.ts';
 import { type EcdsaKeyType, ecdsaCurves } from './public_key.ts';
 
@@ -26,6 +27,7 @@ const MAX_DRAWS = 16;
  * promise. Throws `bad-argument` for a type or size that there is not.
  */
 export function newKey(crypto: CryptoProvider, request: KeyRequest, comment = ''): MaybePromise<PrivateKey> {
+  checkNames('makeKey', request, ['type', 'bits']);
   switch (request.type) {
     case 'ed25519':
       return newEd25519Key(crypto, comment);

@@ -1,6 +1,7 @@
 /** Logging in with the keys of `authorized_keys` files (sshd(8)). Must not know where files are. */
 
 import { printable } from '../bytes/text.ts';
+import { callback, checkTable, elsewhere, type OptionTable } from '../core/option_checks.ts';
 import { badArgument, requireInteger } from '../core/options.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import {
@@ -31,6 +32,8 @@ export interface AuthorizedKeysLoginOptions {
   readonly utcOffset?: number | undefined;
 }
 
+const table: OptionTable<AuthorizedKeysLoginOptions> = { onRefused: callback, utcOffset: elsewhere };
+
 /** Minutes of a day: no time zone is further from UTC. */
 const LARGEST_OFFSET = 1440;
 
@@ -57,6 +60,7 @@ export function authorizedKeys(
   source: AuthorizedKeysSource,
   options: AuthorizedKeysLoginOptions = {},
 ): AuthorizedKeysLogin {
+  checkTable('authorizedKeys', options, table);
   const { onRefused, utcOffset = 0 } = options;
   const isTable = typeof source === 'object' && source !== null && !(source instanceof Uint8Array);
   if (typeof source !== 'function' && !isTable) {

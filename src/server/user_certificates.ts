@@ -2,6 +2,7 @@
 
 import { equalBytes } from '../bytes/bytes.ts';
 import { decodeLenient, printable } from '../bytes/text.ts';
+import { callback, checkTable, elsewhere, type OptionTable } from '../core/option_checks.ts';
 import { badArgument } from '../core/options.ts';
 import type { MaybePromise } from '../crypto/provider.ts';
 import { SshError } from '../errors.ts';
@@ -28,6 +29,13 @@ export interface UserCertificatesOptions {
   readonly onRefused?: ((username: string, reason: string) => void) | undefined;
 }
 
+const table: OptionTable<UserCertificatesOptions> = {
+  authorities: elsewhere,
+  principals: callback,
+  revoked: callback,
+  onRefused: callback,
+};
+
 /** What a certificate lets in with; it is the identity of the login. */
 export interface CertificateGrant {
   readonly permissions: Permissions;
@@ -44,6 +52,7 @@ export type UserCertificatesLogin = (attempt: Attempt & { readonly key: UserKey 
  * Throws `bad-argument`.
  */
 export function userCertificates(options: UserCertificatesOptions): UserCertificatesLogin {
+  checkTable('userCertificates', options, table);
   const { principals, revoked, onRefused } = options;
   const authorities = authoritiesOf(options.authorities);
   return async ({ key, ...attempt }) => {

@@ -7,6 +7,7 @@ import {
   type KnownHostsOptions,
   knownHostsIn,
 } from '../client/known_hosts_policy.ts';
+import { checkTable, integer, type OptionTable, text } from '../core/option_checks.ts';
 import type { CryptoProvider } from '../crypto/provider.ts';
 import { removeHost } from '../keys/known_hosts_edit.ts';
 import type { Krl } from '../keys/krl.ts';
@@ -66,6 +67,8 @@ export interface ForgetHostOptions {
   readonly path?: string | undefined;
 }
 
+const forgetTable: OptionTable<ForgetHostOptions> = { port: integer(1, 65_535), path: text };
+
 /** How many lines have gone. */
 export async function forgetHostOf(
   system: HomeSystem,
@@ -73,6 +76,7 @@ export async function forgetHostOf(
   host: string,
   options: ForgetHostOptions = {},
 ): Promise<number> {
+  checkTable('forgetHost', options, forgetTable);
   const { port = SSH_PORT, path = KNOWN_HOSTS } = options;
   let count = 0;
   await textFile(system, path).edit?.((text) => {

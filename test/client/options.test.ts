@@ -78,7 +78,7 @@ describe('settingsOf', () => {
       message({ signatures: ['rsa'] }),
       /^signatures names "rsa", which puressh does not know; it knows ssh-/,
     );
-    assert.equal(message({ hostKeyOrder: 'any' }), "hostKeyOrder must be 'known-first' or 'fixed', not any");
+    assert.equal(message({ hostKeyOrder: 'any' }), "connect: hostKeyOrder must be known-first or fixed, not 'any'");
     assert.equal(message({ onBanner: true }), 'connect: onBanner must be a function, not true');
     assert.equal(message({ algorithms: 'kex' }), "connect: algorithms must be 'legacy' or an object, not 'kex'");
     assert.match(message({ algorithms: { kex: 'x' } }), /^algorithms\.kex names "x", which puressh does not know/);
