@@ -2,12 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
+import { concat } from '../../src/bytes/bytes.ts';
+import { Writer } from '../../src/bytes/writer.ts';
 import { key, keyboardInteractive, password } from '../../src/client/auth.ts';
 import { SshError } from '../../src/errors.ts';
-import { fingerprint } from '../../src/keys/public_key.ts';
+import { parsePrivateKey, signerOf } from '../../src/keys/private_key.ts';
+import { fingerprint, type PublicKey, parsePublicKey } from '../../src/keys/public_key.ts';
 import { formatPublicKeyLine } from '../../src/keys/public_key_line.ts';
 import { authorizedKeys } from '../../src/server/authorized_keys.ts';
 import type { Attempt, LoginHandlers, LoginResult, QuestionRound } from '../../src/server/handlers.ts';
+import { privateRow } from '../keys/tools.ts';
 import { it } from '../support/limited.ts';
 import { memoCrypto } from '../support/memo_crypto.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -235,6 +239,29 @@ describe('login in several steps', () => {
       [print(first), print(second)],
     );
     await rejectsWith(serving.connect({ auth: [key(first), key(first)] }), 'auth-failed');
+  });
+
+  it('takes one key for one, in whatever bytes it comes', async () => {
+    const rsa = signerOf(memoCrypto, parsePrivateKey(privateRow('rsa1024').openssh ?? '', memoCrypto));
+    const { key: numbers } = parsePublicKey(rsa.publicKey) as Extract<PublicKey, { type: 'ssh-rsa' }>;
+    const zeros = new Uint8Array(3);
+    const publicKey = new Writer()
+      .string('ssh-rsa')
+      .string(concat(zeros, numbers.exponent))
+      .string(concat(zeros, numbers.modulus))
+      .finish();
+    const padded = { ...rsa, publicKey };
+    const lines = [rsa, padded].map((each) => `${formatPublicKeyLine(each.publicKey)}\n`).join('');
+    const known = authorizedKeys({ ada: lines });
+    await using serving = await serve({
+      async publickey(attempt) {
+        const grant = await known(attempt);
+        return grant !== false && attempt.steps.length === 0 ? { ...grant, partial: ['publickey'] } : grant;
+      },
+    });
+    const error = await rejectsWith(serving.connect({ auth: [key(rsa), key(padded)] }), 'auth-failed');
+    assert.match(error.message, /accepted, but not enough/);
+    assert.deepEqual(serving.takeFailures(), []);
   });
 
   it('says no to a key that was used already, also where it is only shown', async () => {
