@@ -14,6 +14,7 @@ import type { ClientOptions } from './connect.ts';
 import { DEFAULT_SIGNATURES, LEGACY_SIGNATURES } from './core/algorithms/host_key_order.ts';
 import { type AlgorithmCategory, knownAlgorithms } from './core/algorithms/lists.ts';
 import type { CompressionLibrary } from './core/compression.ts';
+import { callback, checkTable, elsewhere, type OptionTable, text } from './core/option_checks.ts';
 import type { CryptoProvider, MaybePromise } from './crypto/provider.ts';
 import { SshError } from './errors.ts';
 import { matchPattern } from './keys/host_pattern.ts';
@@ -47,6 +48,19 @@ export interface SshConfigOptions extends HostConfigOptions, KeyQuestions {
   readonly crypto?: ClientOptions['crypto'];
 }
 
+const table: OptionTable<SshConfigOptions> = {
+  file: text,
+  options: { expected: 'a list of lines', fits: Array.isArray },
+  user: text,
+  matchExec: callback,
+  passphrase: callback,
+  onSkipped: callback,
+  askHostKey: callback,
+  login: callback,
+  compression: elsewhere,
+  crypto: elsewhere,
+};
+
 /** What `connect` takes, of a configuration. */
 export type ConfiguredOptions = Omit<ClientOptions, 'signal' | 'early' | 'onBanner'>;
 
@@ -65,6 +79,7 @@ export async function hostConfigWith(
   host: string,
   options: HostConfigOptions = {},
 ): Promise<HostConfig> {
+  checkTable('sshConfig', options, table);
   if (typeof host !== 'string' || host === '') throw new SshError('bad-argument', 'The host must be a name');
   const { file, options: lines = [], user, matchExec } = options;
   const files = [parseConfigOptions(lines), ...(await parts.files(file))];
@@ -78,25 +93,17 @@ export async function sshConfigWith(
   host: string,
   options: SshConfigOptions = {},
 ): Promise<ConfiguredOptions> {
-  const config = await hostConfigWith(parts, host, options);
-  return await optionsOf(parts, config, options, [stationName(config)]);
+  return await connectOptionsOf(parts, await hostConfigWith(parts, host, options), options);
 }
 
-/** Options of `connect` for a configuration that was read before. */
-export function connectOptionsOf(
+/** Options of `connect` for a configuration that was read before; `trail`: the servers that the connection is for. */
+export async function connectOptionsOf(
   parts: ConfigParts,
   config: HostConfig,
   options: SshConfigOptions,
+  trail: readonly string[] = [stationName(config)],
 ): Promise<ConfiguredOptions> {
-  return optionsOf(parts, config, options, [stationName(config)]);
-}
-
-async function optionsOf(
-  parts: ConfigParts,
-  config: HostConfig,
-  options: SshConfigOptions,
-  trail: readonly string[],
-): Promise<ConfiguredOptions> {
+  checkTable('sshConfig', options, table);
   const { crypto, login, compression, askHostKey } = options;
   const { connectTimeout: connect, proxyJump, sources } = config;
   const keys = await keyMethodsOf(config, parts, options);
@@ -129,7 +136,7 @@ function jumpParts(parts: ConfigParts, options: SshConfigOptions): Parameters<ty
   return {
     // as OpenSSH: what was given for the host itself is not for the servers on the way
     configOf: (host, user, lines) => hostConfigWith(parts, host, { ...options, user, options: lines }),
-    optionsOf: (config, trail) => optionsOf(parts, config, options, trail),
+    optionsOf: (config, trail) => connectOptionsOf(parts, config, options, trail),
     connect: (each) => parts.connect(each),
   };
 }

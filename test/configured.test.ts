@@ -106,6 +106,14 @@ describe('sshConfig', () => {
     assert.equal('keepalive' in (await optionsFor('')), false);
   });
 
+  it('refuses options that there are not, before a file is read', async () => {
+    const parts = partsOf('', textFile(), new Net(), { files: () => assert.fail('read') });
+    const message = /^sshConfig: there is no option identity; there are file, options, /;
+    const options = { identity: '/id' } as SshConfigOptions;
+    await assert.rejects(sshConfigWith(parts, 'box', options), { code: 'bad-argument', message });
+    await assert.rejects(hostConfigWith(parts, 'box', options), { code: 'bad-argument', message });
+  });
+
   it('leaves out algorithms that only OpenSSH knows, and refuses a list of nothing else', async () => {
     const text = 'MACs umac-64@openssh.com,hmac-sha2-256\nCiphers +aes128-gcm@openssh.com,x\nKexAlgorithms -*nistp*';
     assert.deepEqual((await optionsFor(text)).algorithms, {
