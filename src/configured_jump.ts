@@ -13,6 +13,10 @@ import type { SshClient } from './ssh_client.ts';
 /** Servers that one connection may go through; each is a round trip more for every byte. */
 export const MAX_JUMPS = 8;
 
+/** Whoever trusts the last host need not trust those before it. */
+const JUMP_TRUST =
+  '; for a server on the way that is said in its part of the configuration: a line in its known_hosts file, or StrictHostKeyChecking accept-new';
+
 /** What connecting to a server on the way takes. */
 export interface JumpParts {
   /** The configuration of such a server; `options` are lines that come before the files. */
@@ -63,7 +67,8 @@ export function dialThrough(jumps: readonly JumpHost[], trail: readonly string[]
 function through(error: unknown, name: string): unknown {
   if (!(error instanceof SshError) || error.code === 'bad-config' || error.code === 'aborted') return error;
   const { code, fault, phase } = error;
-  return new SshError(code, `Through ${printable(name)}: ${error.message}`, {
+  const advice = code === 'host-key-unknown' ? JUMP_TRUST : '';
+  return new SshError(code, `Through ${printable(name)}: ${error.message}${advice}`, {
     fault,
     ...(phase === undefined ? {} : { phase }),
     cause: error,

@@ -74,7 +74,9 @@ export const POLICY_CHOICES: string =
  * its key, or of the authority, as long as the certificate holds for the host.
  */
 export function pin(fingerprints: string | readonly string[]): HostKeyPolicy {
-  const pinned = (typeof fingerprints === 'string' ? [fingerprints] : fingerprints).map(parseFingerprint);
+  const list = typeof fingerprints === 'string' ? [fingerprints] : fingerprints;
+  if (!Array.isArray(list)) throw new SshError('bad-argument', 'pin() needs a fingerprint, or a list of such texts');
+  const pinned = list.map(parseFingerprint);
   if (pinned.length === 0) throw new SshError('bad-argument', 'pin() needs at least one fingerprint');
   return {
     check(offer) {

@@ -4,6 +4,7 @@
  */
 
 import { equalBytes } from '../bytes/bytes.ts';
+import { printable } from '../bytes/text.ts';
 import type { IdentitiesMethod } from '../client/auth.ts';
 import { publicHalf } from '../client/identities.ts';
 import { type Passphrase, signerOfFile, withCertificate } from '../client/key_material.ts';
@@ -107,6 +108,11 @@ function privateOrPublic(content: Uint8Array, file: string): PeekedKey | PublicK
     return peekPrivateKey(content, file);
   } catch (error) {
     if (!(error instanceof SshError) || error.code !== 'key-format-unsupported') throw error;
+    if (certificateIn(content) !== undefined) {
+      const advice = 'give the key that it is for, which shows the certificate in KEY-cert.pub by itself';
+      const message = `${printable(file)} is a certificate, and no key; ${advice}, or name this one as its certificate`;
+      throw new SshError('key-format-unsupported', message);
+    }
     return publicKeyIn(content) ?? raise(error);
   }
 }

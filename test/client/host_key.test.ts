@@ -49,7 +49,7 @@ describe('pin', () => {
   });
 
   it('takes nothing but fingerprints', () => {
-    for (const wrong of ['', 'MD5:00:11', 'SHA256:short', []]) {
+    for (const wrong of ['', 'MD5:00:11', 'SHA256:short', [], undefined]) {
       assert.throws(() => pin(wrong as string), { code: 'bad-argument' }, String(wrong));
     }
   });

@@ -177,6 +177,10 @@ describe('keyFileOf', () => {
     await rejectsWith(load({}, '/id'), 'bad-local-file');
     await rejectsWith(load({ '/id': 'prose' }, '/id'), 'key-format-unsupported');
     await rejectsWith(load({ '/id': '-----BEGIN PRIVATE KEY-----\n' }, '/id'), 'key-corrupt');
-    await rejectsWith(load({ '/id': await certificateFor(await make()) }, '/id'), 'key-format-unsupported');
+    const named = await rejectsWith(
+      load({ '/id': await certificateFor(await make()) }, '/id'),
+      'key-format-unsupported',
+    );
+    assert.match(named.message, /^\/id is a certificate, and no key; give the key that it is for/);
   });
 });
