@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { printable } from '../bytes/text.ts';
-import { type SshError, toSshError } from '../errors.ts';
+import { SshError, toSshError } from '../errors.ts';
 import type { ListenAddress } from '../io/listen.ts';
 import type { PrivateKey } from '../keys/key_pair.ts';
 import type { SshServer } from '../serve.ts';
@@ -85,9 +85,22 @@ async function hostKeysFor({ hostKeys }: ServeCommand, library: Library): Promis
       const content = await readFile(path).catch((error) => {
         throw fileError('read the host key', path, error);
       });
-      return library.parsePrivateKey(content, library.pureProvider, { name: path });
+      try {
+        return library.parsePrivateKey(content, library.pureProvider, { name: path });
+      } catch (error) {
+        throw error instanceof SshError && error.code === 'key-passphrase-needed'
+          ? encryptedHostKey(path, error)
+          : error;
+      }
     }),
   );
+}
+
+/** Nobody is asked when a server starts. */
+function encryptedHostKey(path: string, cause: SshError): SshError {
+  const advice = '`puressh keygen convert --no-passphrase --output NEW FILE` makes one in the clear';
+  const message = `The host key ${printable(path)} is encrypted, which that of a server must not be; ${advice}`;
+  return new SshError(cause.code, message, { cause });
 }
 
 interface Serving {

@@ -24,6 +24,10 @@ const wordings: readonly (readonly [RegExp, string])[] = [
     /\bgive auth another key or method that the server accepts/g,
     'name another key with -i, or give the password, at a terminal or with --password-stdin',
   ],
+  [
+    /\bgive its passphrase\b(?! at a terminal)/g,
+    'its passphrase is asked for at a terminal only; `ssh-add` puts the key into an agent',
+  ],
   [/\bset trustEof if that is right/g, 'give --trust-eof if that is right'],
   [/\braise maxOutput, ignore \w+, or read it as a stream with exec\(\)/g, 'run it without --json'],
   [/, or give password\(…, \{ newPassword \}\)/g, ', or at a terminal'],

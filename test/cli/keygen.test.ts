@@ -75,6 +75,8 @@ describe('keygen', () => {
     const wrong = await run(folder, 'passphrase --passphrase-stdin key', 'nope\nx\n');
     assert.equal(wrong.status, 1);
     assert.match(onlyLine(wrong), /\(key-passphrase-wrong\)$/);
+    const unasked = await run(folder, 'convert --no-passphrase --output key3 key');
+    assert.match(onlyLine(unasked), /^key is encrypted; .*with --passphrase-stdin \(key-passphrase-needed\)$/);
     // others that could read it cannot read the new one
     chmodSync(join(folder, 'key'), 0o644);
     await good(folder, 'passphrase --passphrase-stdin key', 'first\n\n');

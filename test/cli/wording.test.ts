@@ -28,6 +28,10 @@ describe('commandWording', () => {
       "by SHA-1 only, allow that weak one with algorithms: 'legacy'",
       'by SHA-1 only, allow that weak one with -o PubkeyAcceptedAlgorithms=+ssh-rsa',
     ],
+    [
+      'is encrypted (x); give its passphrase)',
+      'is encrypted (x); its passphrase is asked for at a terminal only; `ssh-add` puts the key into an agent)',
+    ],
     ['open /a: no such file', 'open /a: no such file'],
   ];
   for (const [message, words] of cases) it(words, () => assert.equal(commandWording(message), words));

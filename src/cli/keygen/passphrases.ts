@@ -27,7 +27,10 @@ export class Passphrases {
     } catch (error) {
       if (!hasCode(error, 'key-passphrase-needed')) throw error;
       if (this.#choice === 'stdin') return open(await this.#line(0));
-      if (this.#asking() === undefined) throw error;
+      if (this.#asking() === undefined) {
+        const advice = 'give its passphrase at a terminal, or with --passphrase-stdin';
+        throw new SshError('key-passphrase-needed', `${printable(file)} is encrypted; ${advice}`, { cause: error });
+      }
     }
     for (let attempt = 1; ; attempt++) {
       const given = await this.#asking()?.ask(`Passphrase for ${printable(file)}: `, false);
@@ -57,7 +60,7 @@ export class Passphrases {
   }
 
   #asking(): Terminal | undefined {
-    if (this.#choice !== 'terminal') return undefined;
+    if (this.#choice === 'stdin') return undefined;
     this.#terminal ??= openTerminal();
     return this.#terminal;
   }
