@@ -13,7 +13,7 @@ export interface ExchangeInputs {
   readonly serverKexinit: Uint8Array;
   readonly hostKey: Uint8Array;
   /** Of a group exchange, as it is hashed: the sizes that the client asked for, p, g. */
-  readonly group?: Uint8Array;
+  readonly group?: Uint8Array | undefined;
   readonly clientPublic: Uint8Array;
   readonly serverPublic: Uint8Array;
 }

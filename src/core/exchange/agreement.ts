@@ -1,8 +1,8 @@
-/** Methods with one value each way: SSH_MSG_KEX_ECDH_INIT, SSH_MSG_KEX_ECDH_REPLY (RFC 5656 §4, RFC 8731 §3, RFC 4253 §8). */
+/** One value each way: INIT and REPLY of most methods (RFC 5656 §4, RFC 8731 §3, RFC 4253 §8), and of the group exchange (RFC 4419 §3). */
 
 import { wipe } from '../../bytes/secret.ts';
 import type { Agreement } from '../../crypto/provider.ts';
-import { ecdh } from '../../wire/exchange.ts';
+import { ecdh, type groupExchange } from '../../wire/exchange.ts';
 import { decode, encode } from '../../wire/message.ts';
 import {
   attempt,
@@ -14,19 +14,27 @@ import {
   type ServerEnd,
 } from './method.ts';
 
-/** Says its value and waits for the server's. */
-export function agreementClient(agreement: Agreement, host: MethodHost<ClientEnd>): Method {
+/** The messages that the values go in. */
+type ValueRows = Pick<typeof ecdh | typeof groupExchange, 'init' | 'reply'>;
+
+/** Says its value and waits for the server's. `group`: what else is hashed. */
+export function agreementClient(
+  agreement: Agreement,
+  host: MethodHost<ClientEnd>,
+  rows: ValueRows = ecdh,
+  group?: Uint8Array,
+): Method {
   const { secret, publicValue: clientPublic } = agreement.generate(host.random);
-  host.send(encode(ecdh.init, { publicValue: clientPublic }));
+  host.send(encode(rows.init, { publicValue: clientPublic }));
   return {
     receive(payload) {
-      expectRow(payload, ecdh.reply);
-      const { hostKey, publicValue, signature } = copyEach(decode(ecdh.reply, payload));
+      expectRow(payload, rows.reply);
+      const { hostKey, publicValue, signature } = copyEach(decode(rows.reply, payload));
       host.settle(
         attempt(() => agreement.finish(secret, publicValue)),
         (shared) => {
           wipe(secret);
-          host.finished({ hostKey, signature, values: { clientPublic, serverPublic: publicValue }, shared });
+          host.finished({ hostKey, signature, values: { group, clientPublic, serverPublic: publicValue }, shared });
         },
       );
     },
@@ -34,18 +42,23 @@ export function agreementClient(agreement: Agreement, host: MethodHost<ClientEnd
 }
 
 /** Waits for the client's value and answers it. */
-export function agreementServer(agreement: Agreement, host: MethodHost<ServerEnd>): Method {
+export function agreementServer(
+  agreement: Agreement,
+  host: MethodHost<ServerEnd>,
+  rows: ValueRows = ecdh,
+  group?: Uint8Array,
+): Method {
   return {
     receive(payload) {
-      expectRow(payload, ecdh.init);
-      const { publicValue: clientPublic } = copyEach(decode(ecdh.init, payload));
+      expectRow(payload, rows.init);
+      const { publicValue: clientPublic } = copyEach(decode(rows.init, payload));
       host.settle(
         attempt(() => agreement.respond(host.random, clientPublic)),
         ({ publicValue, shared }) => {
           host.finished({
-            values: { clientPublic, serverPublic: publicValue },
+            values: { group, clientPublic, serverPublic: publicValue },
             shared,
-            reply: (hostKey, signature) => encode(ecdh.reply, { hostKey, publicValue, signature }),
+            reply: (hostKey, signature) => encode(rows.reply, { hostKey, publicValue, signature }),
           });
         },
       );

@@ -4,15 +4,14 @@
  */
 
 import { mpintBody } from '../../bytes/mpint.ts';
-import { wipe } from '../../bytes/secret.ts';
 import { Writer } from '../../bytes/writer.ts';
 import { type ModpBits, type ModpGroup, modpAgreement, modpGroup, peerGroup } from '../../crypto/groups.ts';
 import { groupExchange } from '../../wire/exchange.ts';
 import { decode, encode, type MessageOf } from '../../wire/message.ts';
+import { agreementClient, agreementServer } from './agreement.ts';
 import {
   attempt,
   type ClientEnd,
-  copyEach,
   expectRow,
   kexError,
   type Method,
@@ -51,29 +50,9 @@ export function groupExchangeClient(host: MethodHost<ClientEnd>): Method {
       expectRow(payload, groupExchange.group);
       const { prime, generator } = decode(groupExchange.group, payload);
       const group = attempt(() => peerGroup(host.crypto, host.random, prime, generator, ASKED));
-      running = clientIn(group, host);
-    },
-  };
-}
-
-/** The server has named a group. */
-function clientIn(group: ModpGroup, host: MethodHost<ClientEnd>): Method {
-  const agreement = modpAgreement(host.crypto.modularPower, group);
-  const { secret, publicValue: clientPublic } = agreement.generate(host.random);
-  host.send(encode(groupExchange.init, { publicValue: clientPublic }));
-  return {
-    receive(payload) {
-      expectRow(payload, groupExchange.reply);
-      const { hostKey, publicValue, signature } = copyEach(decode(groupExchange.reply, payload));
-      host.settle(
-        attempt(() => agreement.finish(secret, publicValue)),
-        (shared) => {
-          wipe(secret);
-          const asked = hashedGroup([ASKED.least, ASKED.wanted, ASKED.most], group);
-          const values = { group: asked, clientPublic, serverPublic: publicValue };
-          host.finished({ hostKey, signature, values, shared });
-        },
-      );
+      const agreement = modpAgreement(host.crypto.modularPower, group);
+      const asked = hashedGroup([ASKED.least, ASKED.wanted, ASKED.most], group);
+      running = agreementClient(agreement, host, groupExchange, asked);
     },
   };
 }
@@ -90,7 +69,8 @@ export function groupExchangeServer(host: MethodHost<ServerEnd>): Method {
       const { group, sizes } = requested(payload);
       const named = { prime: mpintBody(group.prime), generator: mpintBody(group.generator) };
       host.send(encode(groupExchange.group, named));
-      running = serverIn(group, sizes, host);
+      const agreement = modpAgreement(host.crypto.modularPower, group);
+      running = agreementServer(agreement, host, groupExchange, hashedGroup(sizes, group));
     },
   };
 }
@@ -105,26 +85,6 @@ function requested(payload: Uint8Array): { readonly group: ModpGroup; readonly s
   const { wanted } = decode(groupExchange.requestOld, payload);
   const group = groupFor({ least: 0, wanted: Math.min(wanted, ASKED.most), most: ASKED.most });
   return { group, sizes: [wanted] };
-}
-
-/** The group is named. */
-function serverIn(group: ModpGroup, sizes: readonly number[], host: MethodHost<ServerEnd>): Method {
-  return {
-    receive(payload) {
-      expectRow(payload, groupExchange.init);
-      const { publicValue: clientPublic } = copyEach(decode(groupExchange.init, payload));
-      host.settle(
-        attempt(() => modpAgreement(host.crypto.modularPower, group).respond(host.random, clientPublic)),
-        ({ publicValue, shared }) => {
-          host.finished({
-            values: { group: hashedGroup(sizes, group), clientPublic, serverPublic: publicValue },
-            shared,
-            reply: (hostKey, signature) => encode(groupExchange.reply, { hostKey, publicValue, signature }),
-          });
-        },
-      );
-    },
-  };
 }
 
 /** The smallest group that is as large as wanted, else the largest that the client takes (RFC 4419 §3). */
