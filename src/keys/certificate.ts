@@ -18,9 +18,9 @@ import { ifDecodes } from './signature_body.ts';
 /** Largest certificate in bytes: one with 256 principals of 200 characters, and a command. A limit on memory. */
 export const MAX_CERTIFICATE = 65_536;
 /** Most principals: OpenSSH's SSHKEY_CERT_MAX_PRINCIPALS. */
-export const MAX_PRINCIPALS = 256;
+const MAX_PRINCIPALS = 256;
 /** Most critical options, and most extensions: ten times what there are. */
-export const MAX_OPTIONS = 64;
+const MAX_OPTIONS = 64;
 /** `validBefore` of a certificate without an end. */
 export const FOREVER = 0xffffffffffffffffn;
 
