@@ -19,7 +19,9 @@ export function localFacts(): LocalFacts {
   const user = systemUser();
   const userId = user !== undefined && user.uid >= 0 ? { userId: user.uid } : {};
   // the environment first, as most programs do
-  const localUser = env.USER || env.LOGNAME || env.USERNAME || user?.username || '';
+  const found = env.USER || env.LOGNAME || env.USERNAME || user?.username || '';
+  // Bun's word for a user whose name is not in the environment
+  const localUser = found === 'unknown' ? '' : found;
   return { home: homeFolder(), localUser, localHost: hostname(), ...userId, env };
 }
 
