@@ -445,6 +445,14 @@ describe('puressh serve does not begin', () => {
     assert.match(onlyLine(wrong), /\(key-format-unsupported\)$/);
   });
 
+  it('with a host key that is encrypted: status 1, and how to make one in the clear', options, async () => {
+    const file = join(scratch(), 'key');
+    writeFileSync(file, api.formatPrivateKey(api.pureProvider, api.generateKey(), { passphrase: 'p', rounds: 1 }));
+    const ended = await runCli(['serve', '--port', '0', '--host-key', file, ...password]);
+    assert.equal(ended.status, 1);
+    assert.match(onlyLine(ended), /is encrypted, .*keygen convert --no-passphrase.*\(key-passphrase-needed\)$/);
+  });
+
   it('with an empty password on standard input: status 2', options, async () => {
     const ended = await runCli(['serve', '--port', '0', '--password-stdin'], { input: '\n' });
     assert.equal(ended.status, 2);
