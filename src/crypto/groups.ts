@@ -4,7 +4,7 @@
  */
 
 import { equalBytes } from '../bytes/bytes.ts';
-import { bigintFromBytes, bytesFromBigint, minimalBytes, mpintBody } from '../bytes/mpint.ts';
+import { bigintFromBytes, bitLength, bytesFromBigint, minimalBytes, mpintBody } from '../bytes/mpint.ts';
 import { isAllZero, wipe } from '../bytes/secret.ts';
 import { piFraction } from './pi.ts';
 import type { Agreement, ModularPower, RandomSource } from './provider.ts';
@@ -147,7 +147,7 @@ export function peerGroup(
 ): ModpGroup {
   const p = positiveInteger(prime) ?? 0n;
   const g = positiveInteger(generator) ?? 0n;
-  const bits = p === 0n ? 0 : p.toString(2).length;
+  const bits = p === 0n ? 0 : bitLength(prime);
   if (bits < least || bits > most) throw refused(`Prime of ${bits} bits: from ${least} to ${most} were asked for`);
   if ((p & 3n) !== 3n) throw refused(`Modulus of ${bits} bits is not a safe prime`);
   if (g <= 1n || g >= p - 1n) throw refused('Generator is not between 1 and p - 1');
