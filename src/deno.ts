@@ -52,7 +52,9 @@ export function sshConfig(host: string, options?: SshConfigOptions): Promise<Con
   return sshConfigWith(configParts(), host, options);
 }
 
-/** The same as values, for programs that decide themselves; `connectOptions` makes options of `connect` of them. */
+/**
+ * The same as values, for programs that decide themselves; `connectOptions` makes options of `connect` of them. Rejects as `sshConfig`.
+ */
 export function hostConfig(host: string, options?: HostConfigOptions): Promise<HostConfig> {
   return hostConfigWith(configParts(), host, options);
 }

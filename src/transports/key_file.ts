@@ -113,12 +113,10 @@ function privateOrPublic(content: Uint8Array, file: string): PeekedKey | PublicK
       const message = `${printable(file)} is a certificate, and no key; ${advice}, or name this one as its certificate`;
       throw new SshError('key-format-unsupported', message);
     }
-    return publicKeyIn(content) ?? raise(error);
+    const found = publicKeyIn(content);
+    if (found === undefined) throw error;
+    return found;
   }
-}
-
-function raise(error: SshError): never {
-  throw error;
 }
 
 /** A file that nobody named: one that is missing, or may not be read, is no failure. */
