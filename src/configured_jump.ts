@@ -67,7 +67,8 @@ export function dialThrough(jumps: readonly JumpHost[], trail: readonly string[]
 function through(error: unknown, name: string): unknown {
   if (!(error instanceof SshError) || error.code === 'bad-config' || error.code === 'aborted') return error;
   const { code, fault, phase } = error;
-  const advice = code === 'host-key-unknown' ? JUMP_TRUST : '';
+  const isTold = code !== 'host-key-unknown' || error.message.endsWith(JUMP_TRUST);
+  const advice = isTold ? '' : JUMP_TRUST;
   return new SshError(code, `Through ${printable(name)}: ${error.message}${advice}`, {
     fault,
     ...(phase === undefined ? {} : { phase }),

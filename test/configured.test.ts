@@ -348,6 +348,15 @@ Host *
     await assert.rejects(connect(net, options), { code: 'auth-failed', message });
   });
 
+  it('says once how a server on the way is trusted', async () => {
+    const net = await netOf('first:22', 'gate.example:2222');
+    const strict = `Host first\n  StrictHostKeyChecking yes\n${config}`;
+    const options = await sshConfigWith(partsOf(strict, textFile(), net), 'box', { login: login() });
+    const message =
+      /^Through eve@gate\.example:2222: Through ada@first:22: first shows (?:(?!; for a server).)*; for a server on the way [^;]*$/;
+    await assert.rejects(connect(net, options), { code: 'host-key-unknown', message });
+  });
+
   it('refuses circles and ways that are too long', async () => {
     const net = await netOf('round:22');
     const parts = partsOf(config, textFile(), net);
