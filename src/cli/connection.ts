@@ -149,7 +149,11 @@ function chosen(
     ...policyOf(library, choice.trust),
     ...(choice.window === undefined ? {} : { window: choice.window }),
     ...(choice.maxWindow === undefined ? {} : { maxWindow: choice.maxWindow }),
-    algorithms: { ...(typeof algorithms === 'object' ? algorithms : {}), ...listsOf(choice.algorithms) },
+    algorithms: {
+      ...(choice.legacy ? { preset: 'legacy' } : {}),
+      ...(typeof algorithms === 'object' ? algorithms : {}),
+      ...listsOf(choice.algorithms),
+    },
   };
 }
 

@@ -37,6 +37,8 @@ export interface ConnectionChoice {
   readonly trust: TrustChoice;
   readonly crypto: 'pure' | 'auto';
   readonly algorithms: AlgorithmChoice;
+  /** Whether what is weak is offered, too, behind everything else. */
+  readonly legacy: boolean;
   /** Milliseconds; absent: the library's own. */
   readonly timeout?: number;
   /** Receive window of a channel at first, and the most that it grows to, in bytes; absent: the library's own. */
@@ -60,6 +62,7 @@ export const connectionOptions = {
   cipher: { type: 'string' },
   kex: { type: 'string' },
   mac: { type: 'string' },
+  legacy: { type: 'boolean' },
   'host-key': { type: 'string' },
   timeout: { type: 'string' },
 } as const;
@@ -84,6 +87,7 @@ export function connectionChoice(values: Values): ConnectionChoice {
       ...names(values, 'cipher', 'cipher'),
       ...names(values, 'mac', 'mac'),
     },
+    legacy: values.legacy === true,
     ...(timeout === undefined ? {} : { timeout }),
     ...windowChoice(values),
   };

@@ -18,6 +18,7 @@ const CONNECTION = `Connection:
       --cipher, --kex, --mac, --host-key NAME[,NAME]
                              algorithms to offer, in this order; +NAME adds to the
                              default ones, ^NAME puts first, -NAME leaves out
+      --legacy               offer what is weak, too, behind everything else: for old servers
       --timeout SECONDS      limit for connecting and logging in`;
 
 const TRANSFER = `Transfer:

@@ -6,7 +6,7 @@ const wordings: readonly (readonly [RegExp, string])[] = [
   [/\bacceptNew\(\)/g, '--accept-new'],
   [/\bknownHosts\(\)/g, '--known-hosts'],
   [/\bhave --accept-new remember the key/g, 'let --accept-new remember the key'],
-  [/, or algorithms: 'legacy' to allow everything that is weak\b/g, ''],
+  [/, or algorithms: 'legacy' to allow everything that is weak\b/g, ', or --legacy to allow everything that is weak'],
   [/\ballow that weak one with algorithms: 'legacy'/g, 'allow that weak one with -o PubkeyAcceptedAlgorithms=+ssh-rsa'],
   [/\balgorithms: \{ kex: '([^']+)' \}/g, '--kex $1'],
   [/\balgorithms: \{ hostKeys: '([^']+)' \}/g, '--host-key $1'],

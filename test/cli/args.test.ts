@@ -18,6 +18,7 @@ const connection = {
   trust: { kind: 'config' },
   crypto: 'auto',
   algorithms: {},
+  legacy: false,
 };
 
 const move = {
@@ -41,6 +42,11 @@ describe('parseCommand', () => {
       move,
       connection,
     });
+  });
+
+  it('reads --legacy', () => {
+    const command = parse('run --legacy x true');
+    assert.ok('connection' in command && command.connection.legacy);
   });
 
   it('reads --compress', () => {
@@ -92,6 +98,7 @@ describe('parseCommand', () => {
         passwordStdin: true,
         trust: { kind: 'known-hosts', acceptNew: true, file: 'kh' },
         crypto: 'pure',
+        legacy: false,
         algorithms: { cipher: ['aes128-ctr', 'aes256-ctr'], kex: ['k'], mac: ['m'], hostKey: ['h'] },
         timeout: 2500,
         window: 1048576,

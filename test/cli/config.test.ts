@@ -63,6 +63,24 @@ describe('ssh_config', () => {
     assert.deepEqual([cipher, mac, compression], ['aes128-ctr', 'hmac-sha2-512', 'zlib@openssh.com']);
   });
 
+  it('--legacy reaches what offers nothing else, and its advice is --legacy', options, async () => {
+    const old = await openssh.startSshd({
+      config: ['KexAlgorithms diffie-hellman-group1-sha1', 'Ciphers 3des-cbc', 'MACs hmac-md5'],
+    });
+    try {
+      const HOME = homeWith(entry('old', old));
+      const refused = await runCli(['run', 'old', 'true'], { env: { HOME } });
+      assert.equal(refused.status, 255);
+      assert.match(onlyLine(refused), /--kex \+diffie-hellman-group1-sha1, or --legacy\b/);
+      const reached = await runCli(['run', '--legacy', '--json', 'old', 'true'], { env: { HOME } });
+      assert.equal(reached.status, 0, reached.stderr);
+      const { kex, cipher, mac } = JSON.parse(reached.stdout.toString()).algorithms;
+      assert.deepEqual([kex, cipher, mac], ['diffie-hellman-group1-sha1', '3des-cbc', 'hmac-md5']);
+    } finally {
+      await old.stop();
+    }
+  });
+
   it('says where a mistake is, and what is not followed', options, async () => {
     const HOME = homeWith(`${entry('box', box.peer)}Host *\n  Prot 22\n`);
     const wrong = await runCli(['ls', 'box:'], { env: { HOME } });

@@ -17,7 +17,7 @@ describe('commandWording', () => {
     ['which is not pinned; name that type in algorithms.hostKeys', 'which is not pinned; name that type in --host-key'],
     [
       "To allow this weak one, set algorithms: { kex: '+a-b@c.d' }, or algorithms: 'legacy' to allow everything that is weak",
-      'To allow this weak one, set --kex +a-b@c.d',
+      'To allow this weak one, set --kex +a-b@c.d, or --legacy to allow everything that is weak',
     ],
     [
       'No connection to h:22 within 20000 ms (timeouts.connect): no answer',
