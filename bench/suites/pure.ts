@@ -14,7 +14,7 @@ const NOBLE_BYTES = 256 * 1024 * 1024; // two to three seconds
 export const pure: Suite = {
   name: 'pure',
   title: 'Cryptography in JavaScript only',
-  text: '`--crypto pure`: chacha20-poly1305 by noble. What noble opens alone, in packets of 32 KiB, in the same runtime, is the most that a download could get.',
+  text: '`--crypto pure`: chacha20-poly1305 by noble. What noble opens alone, in packets of 16 KiB, as sshd sends them, in the same runtime, is the most that a download could get.',
   cases({ plan, stage, own }) {
     const script = fileURLToPath(new URL('build/bench/noble_rate.js', root));
     return own.flatMap((program): Case[] => {
