@@ -11,7 +11,9 @@ let nowhere: MessagePort | undefined;
 
 /** Memory to be used again; what a connection brings is mostly packets of one size, of which few are there at a time. */
 const spare: ArrayBuffer[] = [];
+/** More than one read from a socket brings. */
 const SPARE = 8;
+/** Packets with more than 32 KiB are rare: they are not worth keeping half a megabyte. */
 const LARGEST_SPARE = 64 * 1024;
 
 /** Frees the memory of `bytes`, which nobody may touch any more, at once: where they are all that is in it. */
@@ -34,11 +36,9 @@ function releaseWhole(bytes: Uint8Array): void {
 export function recycle(bytes: Uint8Array): void {
   const memory = bytes.buffer;
   const size = memory.byteLength;
-  if (size < WORTHWHILE || size > LARGEST_SPARE || spare.length === SPARE || !(memory instanceof ArrayBuffer)) {
-    releaseWhole(bytes);
-  } else if (!spare.includes(memory)) {
-    spare.push(memory);
-  }
+  if (!(memory instanceof ArrayBuffer) || spare.includes(memory)) return;
+  if (size < WORTHWHILE || size > LARGEST_SPARE || spare.length === SPARE) releaseWhole(bytes);
+  else spare.push(memory);
 }
 
 /** Memory of `size` bytes, alone in its buffer. Whatever was in it before may still be there: fill it. */

@@ -16,8 +16,9 @@ import { denseRuns } from './zeros.ts';
 const LARGEST = 512 * 1024;
 const FIRST = 32 * 1024;
 
-/** Bytes that are worth a write at once; fewer wait for more, but no longer than this, and not where nothing more would come. */
+/** Bytes that are worth a write at once; fewer wait for more, but not where nothing more would come. */
 const WORTHWHILE = LARGEST / 2;
+/** They wait no longer than this: what is lost when the process is killed, and what `progress` is behind, stays small. */
 const PATIENCE_MS = 5;
 
 /** Pieces of memory kept to be used again: a write, what is gathered meanwhile, and as much out of order. */

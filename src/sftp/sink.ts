@@ -24,7 +24,7 @@ export interface ReadSink {
    * now on.
    */
   data(position: number, bytes: Uint8Array): boolean;
-  /** Nothing is asked for until something is `taken`. A sink that gathers lets go of what it has. */
+  /** For a sink that gathers: what it has must go out, since nothing more is asked for before, or it holds much of the window. */
   push?(): void;
   /** No more data comes; `finished` follows when what is there without a gap is out. */
   finish(): void;

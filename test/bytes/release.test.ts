@@ -59,6 +59,19 @@ describe('recycle and memoryFor', () => {
     assert.equal(many.at(-1)?.buffer.byteLength, 0);
   });
 
+  it('keeps what it has where that is given back again while there is no room', () => {
+    for (let i = 0; i < 8; i++) for (const size of [20_000, 20_001, 20_002]) memoryFor(size);
+    const kept: ArrayBufferLike[] = [];
+    for (let i = 0; i < 30; i++) {
+      const each = new Uint8Array(20_003);
+      recycle(each);
+      if (each.buffer.byteLength > 0) kept.push(each.buffer);
+    }
+    assert.ok(kept.length > 0);
+    for (const memory of kept) recycle(new Uint8Array(memory));
+    for (const memory of kept) assert.equal(memory.byteLength, 20_003);
+  });
+
   it('leaves few bytes alone', () => {
     const few = new Uint8Array(100).fill(7);
     recycle(few);
